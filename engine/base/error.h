@@ -1,5 +1,5 @@
-// The three kinds of failure. Our mistake: ABBA_CHECK aborts. The world's refusal (a file, memory, a
-// worker, a driver): base::Error is thrown. An expected outcome is a value and never comes here.
+// The three kinds of failure. Our mistake: ABBA_CHECK aborts. The world's refusal (a file, memory,
+// a worker, a driver): base::Error is thrown. An expected outcome is a value and never comes here.
 #pragma once
 
 #include <stdexcept>
@@ -16,8 +16,8 @@ enum class ErrorCode {
   kEvidence,   // evidence or conformance does not check out: exit 7
 };
 
-// One sentence that says what is wrong, where, and what to do. `where` is a path, a JSON pointer or a
-// name and may be empty; what() is "where: message" or just the message.
+// One sentence that says what is wrong, where, and what to do. `where` is a path, a JSON pointer or
+// a name and may be empty; what() is "where: message" or just the message.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& where, const std::string& message);

@@ -49,7 +49,8 @@ class Builder {
     const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 == 0
     std::string reason = e.what();
     const std::size_t detail = reason.rfind("; last read");
-    reason = reason.substr(reason.find(": ") == std::string::npos ? 0 : reason.rfind(": ", detail) + 2);
+    reason =
+        reason.substr(reason.find(": ") == std::string::npos ? 0 : reason.rfind(": ", detail) + 2);
     fail("is not valid JSON at line " + std::to_string(line) + ", column " +
          std::to_string(end - line_start) + ": " + reason);
   }
@@ -58,7 +59,7 @@ class Builder {
  private:
   struct Level {
     Json value;
-    std::string key;            // of the member being read
+    std::string key;             // of the member being read
     std::set<std::string> keys;  // seen so far in this object
   };
 
@@ -100,11 +101,21 @@ void print_string(std::string_view text, std::string& out) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (byte < 0x20) {
           static constexpr char kDigits[] = "0123456789abcdef";
@@ -152,7 +163,8 @@ void newline(const PrintStyle& style, int depth, std::string& out) {
 
 void print(const Json& json, const PrintStyle& style, int depth, std::string& out);
 
-void print_object(const Json::Object& object, const PrintStyle& style, int depth, std::string& out) {
+void print_object(const Json::Object& object, const PrintStyle& style, int depth,
+                  std::string& out) {
   std::vector<const Json::Member*> members;
   members.reserve(object.size());
   for (const auto& member : object) {
@@ -178,7 +190,8 @@ void print_object(const Json::Object& object, const PrintStyle& style, int depth
   out.push_back('}');
 }
 
-// Short arrays of scalars stay on one line, so that files people read do not become columns of numbers.
+// Short arrays of scalars stay on one line, so that files people read do not become columns of
+// numbers.
 bool is_short_scalar_list(const Json::Array& array) {
   return array.size() <= 16 && std::none_of(array.begin(), array.end(), [](const Json& item) {
            return item.is_array() || item.is_object() ||
@@ -241,13 +254,17 @@ Json::Json(std::uint64_t value) {
   }
 }
 
-Json Json::object(std::initializer_list<Member> members) { return Json(Object(members)); }
+Json Json::object(std::initializer_list<Member> members) {
+  return Json(Object(members));
+}
 
 bool Json::is_integer() const {
   return is_int() || std::holds_alternative<std::uint64_t>(value_);
 }
 
-bool Json::is_number() const { return is_integer() || std::holds_alternative<double>(value_); }
+bool Json::is_number() const {
+  return is_integer() || std::holds_alternative<double>(value_);
+}
 
 std::string_view Json::kind_name() const {
   static constexpr std::string_view kNames[] = {"null",     "a boolean", "a number", "a number",
@@ -331,8 +348,8 @@ const Json& Json::at(std::string_view key, std::string_view where) const {
   if (member == nullptr) {
     throw Error(ErrorCode::kBadInput, std::string(where),
                 is_object() ? "has no member \"" + std::string(key) + "\""
-                            : "must be an object with a member \"" + std::string(key) + "\", found " +
-                                  std::string(kind_name()));
+                            : "must be an object with a member \"" + std::string(key) +
+                                  "\", found " + std::string(kind_name()));
   }
   return *member;
 }

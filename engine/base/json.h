@@ -1,6 +1,6 @@
 // A JSON value, a strict parser for untrusted text, and three printers. nlohmann/json stays inside
-// json.cpp (through its SAX interface), so no other file pays for its compile time or meets its traps:
-// depth, size and duplicate keys are checked while parsing.
+// json.cpp (through its SAX interface), so no other file pays for its compile time or meets its
+// traps: depth, size and duplicate keys are checked while parsing.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@
 
 namespace abba::base {
 
-// Objects keep their insertion order; copies are deep. Integers keep their exact value: an integer that
-// fits int64_t is held as such, otherwise as uint64_t, otherwise (and for any fraction) as double.
+// Objects keep their insertion order; copies are deep. Integers keep their exact value: an integer
+// that fits int64_t is held as such, otherwise as uint64_t, otherwise (and for any fraction) as
+// double.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -47,7 +48,8 @@ class Json {
   // "null", "a boolean", "a number", "a string", "an array", "an object": for messages.
   [[nodiscard]] std::string_view kind_name() const;
 
-  // Each requires the kind (ABBA_CHECK); ask first, or use the get_* readers below for untrusted data.
+  // Each requires the kind (ABBA_CHECK); ask first, or use the get_* readers below for untrusted
+  // data.
   [[nodiscard]] bool as_bool() const;
   [[nodiscard]] std::int64_t as_int() const;
   [[nodiscard]] std::uint64_t as_uint() const;  // any integer that is not negative
@@ -63,8 +65,8 @@ class Json {
   [[nodiscard]] Json* find(std::string_view key);
   // The member named `key`; throws Error(kBadInput, where, "has no member ...") if there is none.
   [[nodiscard]] const Json& at(std::string_view key, std::string_view where = "") const;
-  // Readers for data from outside: member `key` of the wanted kind, else Error(kBadInput, where, ...)
-  // that says what was found and what would be accepted.
+  // Readers for data from outside: member `key` of the wanted kind, else Error(kBadInput, where,
+  // ...) that says what was found and what would be accepted.
   [[nodiscard]] const std::string& get_string(std::string_view key, std::string_view where) const;
   [[nodiscard]] std::int64_t get_int(std::string_view key, std::string_view where) const;
   [[nodiscard]] double get_double(std::string_view key, std::string_view where) const;
@@ -78,17 +80,20 @@ class Json {
 
   // Compact, members in insertion order; the form of protocol lines (no raw newline in it).
   [[nodiscard]] std::string dump() const;
-  // Two spaces of indentation, members in insertion order, newline at the end: for files people read.
+  // Two spaces of indentation, members in insertion order, newline at the end: for files people
+  // read.
   [[nodiscard]] std::string dump_pretty() const;
-  // Compact, members sorted by key bytes at every level, numbers in their shortest round-trip form (an
-  // integral double below 2^53 as an integer): equal values give equal bytes. What digests are made of.
+  // Compact, members sorted by key bytes at every level, numbers in their shortest round-trip form
+  // (an integral double below 2^53 as an integer): equal values give equal bytes. What digests are
+  // made of.
   [[nodiscard]] std::string canonical() const;
 
   friend bool operator==(const Json& a, const Json& b) { return a.canonical() == b.canonical(); }
 
  private:
   explicit Json(Object value) : value_(std::move(value)) {}
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object>
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
+               Object>
       value_;
 };
 
@@ -98,11 +103,12 @@ struct JsonLimits {
   bool allow_comments = false;  // `//` and `/* */`
 };
 
-// Parses one JSON text (RFC 8259, UTF-8). Throws Error(kBadInput, where, ...) with line and column on any
-// violation, duplicate keys included.
+// Parses one JSON text (RFC 8259, UTF-8). Throws Error(kBadInput, where, ...) with line and column
+// on any violation, duplicate keys included.
 Json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = {});
 
-// Reads and parses a file; the file's name is the `where`. A file that cannot be read is kBadInput too.
+// Reads and parses a file; the file's name is the `where`. A file that cannot be read is kBadInput
+// too.
 Json parse_json_file(const std::string& path, const JsonLimits& limits = {});
 
 }  // namespace abba::base

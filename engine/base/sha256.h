@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4) through OpenSSL's libcrypto, the only file that includes it on the engine's side.
+// SHA-256 (FIPS 180-4) through OpenSSL's libcrypto, the only file that includes it on the engine's
+// side.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
-// Digest of a file's bytes, read in pieces. Throws Error(kBroken) naming the file if it cannot be read.
+// Digest of a file's bytes, read in pieces. Throws Error(kBroken) naming the file if it cannot be
+// read.
 std::string sha256_file(const std::filesystem::path& path);
 
 }  // namespace abba::base

@@ -9,8 +9,8 @@
 
 namespace abba::base {
 
-// The whole file as bytes. Throws Error(kBadInput) naming the file if it cannot be read or is larger than
-// `max_bytes`.
+// The whole file as bytes. Throws Error(kBadInput) naming the file if it cannot be read or is
+// larger than `max_bytes`.
 std::string read_file(const std::string& path, std::size_t max_bytes = std::size_t{1} << 30U);
 
 // Writes the file whole or not at all: a temporary beside it, fsync, rename. Throws Error(kBroken).
