@@ -1,0 +1,122 @@
+// The hinge of the engine: what engine/model calls and what a device implements (engine/cpu now,
+// engine/cuda later). Three phases, in this order:
+//   weights   prepare_* copies, converts and packs each weight once into memory the backend owns;
+//   shapes    plan_* and make_arena resolve kernels, primitives and scratch for one shape;
+//   requests  the operations: nothing is allocated, resolved or looked up by name.
+// Weights and shapes may throw base::Error; a request-time operation does not, its preconditions
+// are ABBA_CHECKs. A device runs operations in the order of the calls and may return before they
+// are done; synchronize() waits. One thread at a time uses a backend.
+//
+// Views: activations lie in an Arena, at addresses the model planned; data() of a device backend's
+// view is a device address. Views are flattened to two axes [rows, columns] and contiguous; the
+// sizes are those of the problem struct, whose comment in problem.h gives the meaning. "act" is
+// bf16 under Precision::kBf16, fp32 under kFp32. Inputs and outputs never overlap except where "in
+// place" is said.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/ops/problem.h"
+#include "engine/ops/variant.h"
+#include "engine/tensor/view.h"
+
+namespace abba::ops {
+
+// Names of things a backend owns; valid as long as the backend. A default one names nothing (no
+// bias).
+struct WeightId {
+  std::int32_t index = -1;
+  [[nodiscard]] bool is_valid() const { return index >= 0; }
+};
+struct MatmulId {
+  std::int32_t index = -1;
+};
+
+// Memory of a backend in which a model lays out its activations; 256-byte aligned, not initialised.
+class Arena {
+ public:
+  virtual ~Arena() = default;
+  [[nodiscard]] virtual std::byte* data() = 0;
+  [[nodiscard]] virtual std::size_t size_bytes() const = 0;
+};
+
+// What a vector is for decides how it is rounded when it is prepared.
+enum class VectorRole {
+  kNorm,  // gain or bias of a layer norm: kept in fp32
+  kBias,  // bias of a linear layer: rounded to act
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;  // "cpu"
+  [[nodiscard]] virtual Precision precision() const = 0;
+  [[nodiscard]] virtual const Choices& choices() const = 0;
+  // What multiplies matrices, for `hello` and exactness declarations: "oneDNN 2.6.3 avx512_bf16",
+  // or
+  // "...: widened" where bf16 values are multiplied in fp32.
+  [[nodiscard]] virtual std::string product_path() const = 0;
+  [[nodiscard]] virtual std::size_t weight_bytes() const = 0;  // owned for weights so far
+
+  // ---- weights. `weight` is host memory, F32, F16 or BF16, contiguous. `name` is for messages.
+  // Copied (rounded to act, packed), so the source may go away afterwards.
+  virtual WeightId prepare_matrix(std::string_view name, tensor::ConstView weight) = 0;  // [N, K]
+  virtual WeightId prepare_vector(std::string_view name, tensor::ConstView weight,
+                                  VectorRole role) = 0;  // [N]
+  // A table of rows read one at a time, values as stored. A host backend may read it in place: the
+  // memory must outlive the backend.
+  virtual WeightId prepare_table(std::string_view name, tensor::ConstView weight) = 0;  // [V, D]
+  // The type embedding [3, D], rounded to act.
+  virtual WeightId prepare_type_table(std::string_view name, tensor::ConstView weight) = 0;
+  // cos and sin of float32(position) * float32(1 / theta^(2d/64)) computed in float32, d in 0..31,
+  // position in 0..positions-1, then rounded to act (and held as fp32).
+  virtual WeightId prepare_rope(float theta, std::int64_t positions) = 0;
+
+  // ---- shapes. `weight` from prepare_matrix ([2N, K] for kGeglu), `bias` from
+  // prepare_vector(kBias) iff problem.has_bias. Equal calls may return the same id.
+  virtual MatmulId plan_matmul(const MatmulProblem& problem, WeightId weight, WeightId bias) = 0;
+  // Make sure scratch for these sizes exists; must precede the first call with such sizes.
+  virtual void plan_attention(const AttentionProblem& problem) = 0;
+  virtual void plan_attention(const SubsetAttentionProblem& problem) = 0;
+  virtual std::unique_ptr<Arena> make_arena(std::size_t size_bytes) = 0;
+
+  // ---- transfer. Sizes must match exactly; `values`/`bytes` are host memory. upload() may return
+  // before the copy is done only if the source was copied aside. download() waits and widens act to
+  // float.
+  virtual void upload(const void* bytes, tensor::View to) = 0;
+  virtual void download(tensor::ConstView from, float* values) = 0;
+  virtual void synchronize() = 0;
+
+  // ---- operations; see the problem structs for formulas, shapes and types.
+  virtual void embed_norm(const EmbedNormProblem& problem, WeightId table, WeightId gain,
+                          tensor::ConstView ids, tensor::View residual, tensor::View normed) = 0;
+  virtual void layer_norm(const NormProblem& problem, WeightId gain, WeightId bias,
+                          tensor::ConstView x, tensor::View y) = 0;
+  virtual void add_norm(const NormProblem& problem, WeightId gain, WeightId bias,
+                        tensor::ConstView branch, tensor::View residual, tensor::View y) = 0;
+  virtual void add(const AddProblem& problem, tensor::ConstView branch, tensor::View residual) = 0;
+  virtual void rope(const RopeProblem& problem, WeightId table, tensor::View qkv) = 0;
+  virtual void attention(const AttentionProblem& problem, tensor::ConstView qkv,
+                         tensor::ConstView lengths, tensor::View out) = 0;
+  virtual void attention(const SubsetAttentionProblem& problem, tensor::ConstView q,
+                         tensor::ConstView kv, tensor::ConstView lengths, tensor::View out) = 0;
+  virtual void transpose_heads(const TransposeHeadsProblem& problem, tensor::ConstView by_head,
+                               tensor::View by_row) = 0;
+  virtual void matmul(MatmulId id, tensor::ConstView x, tensor::View y) = 0;
+  virtual void add_bias(const BiasProblem& problem, WeightId bias, tensor::View y) = 0;
+  virtual void geglu(const GegluProblem& problem, tensor::ConstView u, tensor::View g) = 0;
+  virtual void type_embedding(const TypeEmbeddingProblem& problem, WeightId table,
+                              tensor::ConstView h, tensor::ConstView types, tensor::View x) = 0;
+  virtual void gather_rows(const GatherProblem& problem, tensor::ConstView x,
+                           tensor::ConstView indices, tensor::View y) = 0;
+  virtual void action_features(const ActionFeaturesProblem& problem, tensor::ConstView raw_logits,
+                               tensor::ConstView counts, tensor::ConstView first,
+                               tensor::View logits, tensor::View features) = 0;
+};
+
+}  // namespace abba::ops
