@@ -73,8 +73,9 @@ class Backend {
   virtual WeightId prepare_table(std::string_view name, tensor::ConstView weight) = 0;  // [V, D]
   // The type embedding [3, D], rounded to act.
   virtual WeightId prepare_type_table(std::string_view name, tensor::ConstView weight) = 0;
-  // cos and sin of float32(position) * float32(1 / theta^(2d/64)) computed in float32, d in 0..31,
-  // position in 0..positions-1, then rounded to act (and held as fp32).
+  // cos and sin of the float32 product position * f(d), position in 0..positions-1, d in 0..31,
+  // where f(d) = 1.0F / float32(theta^(2d/64)); cos and sin rounded to float32, then to act (held
+  // as fp32).
   virtual WeightId prepare_rope(float theta, std::int64_t positions) = 0;
 
   // ---- shapes. `weight` from prepare_matrix ([2N, K] for kGeglu), `bias` from
