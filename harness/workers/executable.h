@@ -1,0 +1,28 @@
+// What a worker's command really runs, as bindings: the executable found through PATH, and the
+// files mapped executable in a running process. Names are "executable/OWNER",
+// "argument/OWNER/FILE", "library/OWNER/FILE" (a second file of one name gets "#2"), values SHA-256
+// of the bytes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/record/registration.h"
+
+namespace abba::workers {
+
+// The absolute path that execvp would run for `name`, or "" if there is none.
+std::string find_executable(const std::string& name);
+
+// One binding per file: the executable of argv[0] and each argument that names an existing file
+// (a script is an argument of its interpreter). Throws kBadInput if argv[0] is not found.
+std::vector<record::Binding> hash_command(const std::vector<std::string>& argv,
+                                          const std::string& owner);
+
+// One binding per file mapped executable in `pid` (/proc/PID/maps), the program itself first, then
+// sorted by path; a file that was replaced since ("(deleted)") has the value "deleted".
+std::vector<record::Binding> hash_mapped_files(pid_t pid, const std::string& owner);
+
+}  // namespace abba::workers
