@@ -1,0 +1,131 @@
+#include "harness/plan/make_plan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/prng.h"
+
+namespace abba::plan {
+namespace {
+
+using record::Order;
+
+// Starts of the blocks of one workload, [pass][block]: true = A first. Balanced within a pass; an
+// odd block out is balanced within each pair of neighbouring passes.
+std::vector<std::vector<bool>> balanced_starts(int passes, int blocks, base::Random& random) {
+  std::vector<std::vector<bool>> starts;
+  bool odd_one = false;
+  for (int pass = 0; pass < passes; ++pass) {
+    odd_one = pass % 2 == 0 ? random.below(2) == 0 : !odd_one;
+    std::vector<int> order;
+    order.reserve(static_cast<std::size_t>(blocks));
+    for (int block = 0; block < blocks; ++block) {
+      const bool is_odd_one = blocks % 2 == 1 && block == blocks - 1;
+      order.push_back(is_odd_one ? static_cast<int>(odd_one) : block % 2);
+    }
+    random.shuffle(order);
+    starts.emplace_back(order.begin(), order.end());
+  }
+  return starts;
+}
+
+std::string random_order(base::Random& random) {
+  std::vector<char> letters = {'A', 'A', 'B', 'B'};
+  random.shuffle(letters);
+  return {letters.begin(), letters.end()};
+}
+
+bool two_letters(const record::Protocol& protocol) {
+  return protocol.order == Order::kAbBa ||
+         (protocol.order == Order::kInterleaved && protocol.preset == record::Preset::kTwoPass);
+}
+
+std::string slot_order(const record::Protocol& protocol, bool a_first, base::Random& random) {
+  if (two_letters(protocol)) {
+    return a_first ? "AB" : "BA";
+  }
+  return protocol.order == Order::kRandom ? random_order(random) : (a_first ? "ABBA" : "BAAB");
+}
+
+// The seeds' order is fixed: AB, then BA. Everything else is drawn.
+std::vector<std::vector<bool>> starts_of(const record::Protocol& protocol, base::Random& random) {
+  if (!two_letters(protocol)) {
+    return balanced_starts(protocol.passes, protocol.blocks, random);
+  }
+  std::vector<std::vector<bool>> starts;
+  for (int pass = 0; pass < protocol.passes; ++pass) {
+    std::vector<bool> row;
+    for (int block = 0; block < protocol.blocks; ++block) {
+      row.push_back((pass + block) % 2 == 0);
+    }
+    starts.push_back(row);
+  }
+  return starts;
+}
+
+std::vector<std::size_t> workload_order(std::size_t count, bool shuffled, base::Random& random) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (shuffled) {
+    random.shuffle(order);
+  }
+  return order;
+}
+
+record::PlannedPass feasibility_pass(const record::Manifest& manifest) {
+  record::PlannedPass pass;
+  pass.phase = record::Phase::kFeasibility;
+  pass.start_order = "AB";
+  const bool interleaved = manifest.protocol.order == Order::kInterleaved;
+  for (const auto& workload : manifest.workloads) {
+    const char* order = two_letters(manifest.protocol) ? "AB" : "ABBA";
+    pass.blocks.push_back({workload.id, order, interleaved});
+  }
+  return pass;
+}
+
+}  // namespace
+
+record::Plan make_plan(const record::Manifest& manifest) {
+  const record::Protocol& protocol = manifest.protocol;
+  ABBA_CHECK(protocol.passes >= 1 && protocol.blocks >= 1 && !manifest.workloads.empty());
+  base::Random random(protocol.seed);
+  record::Plan plan;
+  if (protocol.feasibility) {
+    plan.passes.push_back(feasibility_pass(manifest));
+  }
+  std::vector<std::vector<std::vector<bool>>> starts;  // [workload][pass][block]
+  for (std::size_t w = 0; w < manifest.workloads.size(); ++w) {
+    starts.push_back(starts_of(protocol, random));
+  }
+  const auto worker_starts = balanced_starts(protocol.passes, 1, random);
+  const bool interleaved = protocol.order == Order::kInterleaved;
+  for (int index = 0; index < protocol.passes; ++index) {
+    const auto p = static_cast<std::size_t>(index);
+    record::PlannedPass pass;
+    pass.index = index;
+    pass.fresh_workers = protocol.workers == record::WorkerReuse::kFreshPerPass;
+    pass.start_order = worker_starts[p][0] ? "AB" : "BA";
+    pass.padding_seed = random.next_u64();
+    for (int block = 0; block < protocol.blocks; ++block) {
+      const auto b = static_cast<std::size_t>(block);
+      for (const std::size_t w :
+           workload_order(manifest.workloads.size(), !two_letters(protocol), random)) {
+        const std::string order = slot_order(protocol, starts[w][p][b], random);
+        pass.blocks.push_back({manifest.workloads[w].id, order, interleaved});
+      }
+    }
+    plan.passes.push_back(std::move(pass));
+  }
+  plan.looks = protocol.looks.empty() ? std::vector<int>{protocol.passes} : protocol.looks;
+  return plan;
+}
+
+int slot_count(const record::PlannedBlock& block) {
+  return block.interleaved ? 2 : static_cast<int>(block.slot_order.size());
+}
+
+}  // namespace abba::plan
