@@ -1,6 +1,7 @@
 // What statistics conclude. Effects are ratios B/A - 1: negative = B takes less.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -62,13 +63,32 @@ struct Verdict {
   double sign_flip_p = -1;
   bool sensitivity_agrees = true;
   std::vector<double> pass_effects;  // D_p on the log scale
+  std::vector<int> pass_indices;     // index of the pass that each of pass_effects came from
   std::vector<ArmSummary> summaries;
+  double p_difference = -1;   // two-sided Student p over passes, unadjusted; -1 = not computed
+  double p_equivalence = -1;  // larger of the two one-sided p against the harm limit
+  double signed_rank_p = -1;
+  Interval carry_over;  // first slot of a block against a later one of the same arm, fraction
+  double carry_over_effect = 0;
+  std::int64_t blocks_used = 0;
+  std::int64_t blocks_tainted = 0;  // shown, in no statistic
+  std::int64_t blocks_failed = 0;
 };
+
+// What the registered success criterion says over all primary workloads.
+enum class Criterion { kNone, kMet, kNotMet, kUndecided };
 
 struct Analysis {
   std::string version;
   bool same_hash_law =
-      false;  // the arms are equal: this is an A/A run, no speed claim may be printed
+      false;              // the arms are equal: this is an A/A run, no speed claim may be printed
+  int passes = 0;         // complete measured passes
+  int look = 0;           // 1-based number of the look that decided, 0 = between looks
+  int looks = 0;          // looks declared
+  double look_level = 0;  // confidence of one look before the family, e.g. 0.975
+  bool stopped_early = false;  // decided before the last look
+  Criterion criterion = Criterion::kNone;
+  std::string headline;  // one sentence: what the run says, words first
   std::vector<Verdict> verdicts;
   std::vector<Note> notes;
 };
