@@ -1,0 +1,64 @@
+// The machine around the slots: readings before and after each slot, and a sampling thread on the
+// harness's CPU. Owns its thread; reads /proc and /sys only, never touches a worker. What cannot be
+// read is recorded once, with the reason.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/host/clock.h"
+#include "harness/host/identity.h"
+#include "harness/record/run_record.h"
+
+namespace abba::host {
+
+// What a slot was exposed to. Times are CPU time on the experiment's CPUs; -1 = unreadable.
+struct SlotExposure {
+  std::int64_t wall_ns = 0;
+  std::int64_t foreign_ns = -1;            // busy, minus the active worker's own CPU time
+  std::int64_t foreign_resolution_ns = 0;  // what rounding alone can add to foreign_ns
+  std::int64_t steal_ns = -1;
+  std::int64_t steal_resolution_ns = 0;
+  std::int64_t idle_arm_ns = -1;           // CPU time of watched workers that should have been idle
+  std::int64_t switches_involuntary = -1;  // of the active worker
+  std::int64_t migrations = -1;
+  std::int64_t major_faults = -1;
+  bool worker_left_cpus = false;  // a thread of the active worker may run elsewhere
+};
+
+// Coded reasons, comma separated, empty = clean: "cpu-load" (foreign plus steal above 2 % of the
+// wall, beyond what the counters' rounding can explain; not under Load::kExpected), "idle-arm-busy"
+// (the same limit, always), "affinity-lost" (always).
+std::string taint(const SlotExposure& exposure, record::Load load);
+
+class EnvironmentWatch {
+ public:
+  struct Options {
+    std::vector<int> experiment_cpus;
+    std::vector<int> harness_cpus;
+    double period_ms = 100;  // of the sampling thread; 0 = no thread
+    SystemRoot root;
+  };
+  EnvironmentWatch(const Options& options, Clock& clock);
+  ~EnvironmentWatch();
+  EnvironmentWatch(const EnvironmentWatch&) = delete;
+  EnvironmentWatch& operator=(const EnvironmentWatch&) = delete;
+
+  // The live workers; call again whenever they change.
+  void set_workers(const std::vector<pid_t>& pids);
+  // Around one slot, from the thread that runs it. `slot` tags the readings.
+  void before_slot(std::int64_t slot, pid_t active);
+  SlotExposure after_slot();
+  // Readings since the last call, in time order, "during" ones included.
+  std::vector<record::EnvironmentReading> take_readings();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace abba::host

@@ -1,0 +1,22 @@
+// Runs a short command (git, a file's `make`) and waits for it. No shell: words go as they are.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace abba::manifest {
+
+struct CommandResult {
+  int exit_code = -1;  // 127 = could not be started; 128 + n = killed by signal n
+  std::string out;
+  std::string err;  // last 64 KiB
+};
+
+// The program is looked up in PATH. `input` is its stdin. Throws Error(kBroken) only if the system
+// gives no pipes or processes.
+CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
+                          std::string_view input = {});
+
+}  // namespace abba::manifest

@@ -1,0 +1,48 @@
+// The ledger: one file per event, <utc>-<lock8>-<event>.json, each naming the digests of the heads
+// it knew. Files are only ever added, so branches merge without conflict and the graph shows who
+// knew what. Nothing here edits or removes an event.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/base/json.h"
+#include "harness/record/registration.h"
+
+namespace abba::manifest {
+
+struct LedgerReading {
+  std::vector<record::LedgerEvent> events;  // parents before children, else by time and name
+  std::vector<std::string> heads;           // digests that no event names as parent
+  std::vector<std::string> problems;  // damaged files, wrong digests, missing parents; with names
+};
+
+// An absent folder is an empty ledger. Never throws for what lies in the files.
+LedgerReading read_ledger(const std::filesystem::path& folder);
+
+// Writes a new event whose parents are all current heads. Created exclusively: an event never
+// replaces another. Throws Error(kBroken) if it cannot be written.
+record::LedgerEvent append_event(const std::filesystem::path& folder, record::LedgerEventKind kind,
+                                 const std::string& lock_digest, const base::Json& details,
+                                 std::int64_t unix_seconds);
+
+// Withdraws a registration for a stated reason. Throws Error(kBadInput) if the reason is empty or
+// the ledger knows no such lock (8 digits or more).
+record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::string& lock_digest,
+                             const std::string& reason, std::int64_t unix_seconds);
+
+// Events of `kind` for this lock. Runs count when they start.
+int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,
+                 const std::string& lock_digest);
+// The reason of a withdrawal of this lock, or empty.
+std::string withdrawn_reason(const LedgerReading& ledger, const std::string& lock_digest);
+// Throws Error(kMismatch) if the lock was withdrawn, or if max_runs (0 = no limit) runs started.
+void require_run_allowed(const LedgerReading& ledger, const std::string& lock_digest,
+                         std::int64_t max_runs);
+
+// One line an event: digest, time, lock, kind, parents; merges and heads are marked.
+std::string graph(const LedgerReading& ledger);
+
+}  // namespace abba::manifest
