@@ -1,6 +1,6 @@
 // A JSON value, a strict parser for untrusted text, and three printers. nlohmann/json stays inside
-// json.cpp (through its SAX interface), so no other file pays for its compile time or meets its
-// traps: depth, size and duplicate keys are checked while parsing.
+// json_parse.cpp (through its SAX interface), so no other file pays for its compile time or meets
+// its traps: depth, size and duplicate keys are checked while parsing.
 #pragma once
 
 #include <cstddef>
