@@ -57,10 +57,10 @@ class Loader {
                         std::int64_t in, std::int64_t first, std::int64_t count) const {
     const ConstView rows = tensor(weight, {out, in}).slice_rows(first, count);
     const ConstView values = tensor(bias, {out}).slice_columns(first, count).reshaped({count});
-    const std::string range =
-        "[" + std::to_string(first) + ":" + std::to_string(first + count) + "]";
-    return {backend_.prepare_matrix(weight + range, rows),
-            backend_.prepare_vector(bias + range, values, VectorRole::kBias)};
+    std::string range = std::to_string(first);
+    range.append(":").append(std::to_string(first + count));
+    return {backend_.prepare_matrix(weight + " rows " + range, rows),
+            backend_.prepare_vector(bias + " rows " + range, values, VectorRole::kBias)};
   }
   void drop(const std::string& name) const { file_.drop_pages(*file_.find(name)); }
 
