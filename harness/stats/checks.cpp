@@ -1,0 +1,205 @@
+#include "harness/stats/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "harness/stats/estimators.h"
+#include "harness/stats/intervals.h"
+#include "harness/stats/notes.h"
+#include "harness/stats/wording.h"
+
+namespace abba::stats {
+namespace {
+
+constexpr double kLevel = 0.95;
+
+bool outside(const record::Interval& interval, double low, double high) {
+  return interval.estimable() && (interval.low > high || interval.high < low);
+}
+
+// One condition, summed over the slots of an arm in a pass.
+struct Condition {
+  std::string_view what;
+  std::vector<std::string_view> keys;  // summed
+  bool share_of_wall = false;          // else: mean of the readings, compared as a log ratio
+  double limit = 0;
+};
+
+const Condition kConditions[] = {
+    {"SM clock", {"sm_clock_mhz"}, false, kDefaultLimit},
+    {"foreign GPU time", {"foreign_gpu_ns"}, true, 0},
+    {"foreign plus stolen CPU time", {"foreign_ns", "steal_ns"}, true, kForeignCpuLimit},
+};
+
+// slot -> key -> mean of its readings that are numbers
+using Readings = std::map<std::int64_t, std::map<std::string, std::pair<double, int>>>;
+
+Readings readings_by_slot(const record::RunRecord& run) {
+  Readings readings;
+  for (const record::EnvironmentReading& reading : run.environment) {
+    if (reading.slot >= 0 && reading.text.empty() && std::isfinite(reading.value)) {
+      auto& [sum, count] = readings[reading.slot][reading.key];
+      sum += reading.value;
+      ++count;
+    }
+  }
+  return readings;
+}
+
+std::optional<double> slot_condition(const Readings& readings, const record::Slot& slot,
+                                     const Condition& condition) {
+  const auto of_slot = readings.find(slot.id);
+  if (of_slot == readings.end()) {
+    return std::nullopt;
+  }
+  double total = 0;
+  bool any = false;
+  for (const std::string_view key : condition.keys) {
+    const auto found = of_slot->second.find(std::string(key));
+    if (found != of_slot->second.end() && found->second.first >= 0) {
+      total += found->second.first / found->second.second;
+      any = true;
+    }
+  }
+  const double wall = static_cast<double>(slot.end_ns - slot.start_ns);
+  if (!any || (condition.share_of_wall && wall <= 0) || (!condition.share_of_wall && total <= 0)) {
+    return std::nullopt;
+  }
+  return condition.share_of_wall ? total / wall : std::log(total);
+}
+
+// B minus A of the pass, means over slots.
+std::optional<double> pass_difference(const Readings& readings, const record::Pass& pass,
+                                      const std::string& workload, const Condition& condition) {
+  std::vector<double> a;
+  std::vector<double> b;
+  for (const record::Block& block : pass.blocks) {
+    if (block.workload != workload || block.failed || !block.taint.empty()) {
+      continue;
+    }
+    for (const record::Slot& slot : block.slots) {
+      if (const auto value = slot_condition(readings, slot, condition)) {
+        (slot.arm == "A" ? a : b).push_back(*value);
+      }
+    }
+  }
+  return a.empty() || b.empty() ? std::nullopt : std::optional(mean(b) - mean(a));
+}
+
+std::optional<record::Note> failed_output(const record::OutputCheck& check,
+                                          const std::string& workload) {
+  if (check.input != workload || check.within || check.against == "reference") {
+    return std::nullopt;
+  }
+  return make_note(
+      "N010", workload,
+      fmt::format("stage {} of arm {} against {}{}", check.stage, check.arm, check.against,
+                  check.first_divergence.empty() ? "" : ": " + check.first_divergence));
+}
+
+// Slot digests that differ where bitwise equality is registered.
+bool slot_digests_differ(const record::RunRecord& run, const std::string& workload) {
+  std::set<std::string> digests;
+  for (const record::Pass& pass : run.passes) {
+    for (const record::Block& block : pass.blocks) {
+      if (block.workload != workload || block.failed || block.phase != record::Phase::kMeasured) {
+        continue;
+      }
+      for (const record::Slot& slot : block.slots) {
+        if (!slot.digest.empty()) {
+          digests.insert(slot.digest);
+        }
+      }
+    }
+  }
+  return digests.size() > 1;
+}
+
+}  // namespace
+
+std::vector<record::Note> check_outputs(const record::RunRecord& run, const std::string& workload) {
+  std::vector<record::Note> notes;
+  std::set<std::string> fails_reference;
+  for (const record::OutputCheck& check : run.output_checks) {
+    if (auto note = failed_output(check, workload); note && notes.empty()) {
+      notes.push_back(*std::move(note));
+    }
+    if (check.input == workload && check.against == "reference" && !check.within) {
+      fails_reference.insert(check.arm);
+    }
+  }
+  if (fails_reference.count("A") != 0) {
+    notes.push_back(make_note("N028", workload,
+                              fails_reference.count("B") != 0
+                                  ? "both arms fail the reference"
+                                  : "arm A, the baseline, fails the reference; B does not"));
+  } else if (fails_reference.count("B") != 0) {
+    notes.push_back(make_note("N010", workload, "only arm B fails the reference"));
+  }
+  if (run.manifest.outputs.rule == record::OutputsRule::kBitwise &&
+      slot_digests_differ(run, workload)) {
+    notes.push_back(make_note("N037", workload, "more than one digest was seen in the slots"));
+  }
+  return notes;
+}
+
+std::vector<record::Note> check_carry_over(const record::RunRecord& run,
+                                           const WorkloadContrasts& data,
+                                           record::Verdict& verdict) {
+  std::vector<double> values;
+  for (const PassValue& pass : data.passes) {
+    if (pass.has_first_slot) {
+      values.push_back(pass.first_slot);
+    }
+  }
+  if (values.empty()) {
+    return {make_note("N024", verdict.workload,
+                      "order of slots: " + std::string("each arm runs once a block"))};
+  }
+  verdict.carry_over_effect = std::expm1(mean(values));
+  verdict.carry_over = to_fraction(student_interval(values, kLevel));
+  const double limit = run.manifest.success.harm_limit.value_or(kDefaultLimit);
+  if (outside(verdict.carry_over, -limit, limit)) {
+    return {make_note("N023", verdict.workload,
+                      fmt::format("95 % interval {}, limit {}", interval_text(verdict.carry_over),
+                                  percent(limit)))};
+  }
+  return {};
+}
+
+std::vector<record::Note> check_exposure(const record::RunRecord& run,
+                                         const std::vector<const record::Pass*>& passes,
+                                         const std::string& workload) {
+  const Readings readings = readings_by_slot(run);
+  std::vector<record::Note> notes;
+  bool any = false;
+  for (const Condition& condition : kConditions) {
+    std::vector<double> differences;
+    for (const record::Pass* pass : passes) {
+      if (const auto d = pass_difference(readings, *pass, workload, condition)) {
+        differences.push_back(*d);
+      }
+    }
+    any = any || !differences.empty();
+    const record::Interval interval = student_interval(differences, kLevel);
+    if (outside(interval, -condition.limit, condition.limit)) {
+      notes.push_back(
+          make_note("N025", workload,
+                    fmt::format("{}, B minus A: 95 % interval {}, limit {}", condition.what,
+                                interval_text(interval), percent(condition.limit))));
+    }
+  }
+  if (!any) {
+    notes.push_back(make_note("N026", workload, "no reading belongs to a slot"));
+  }
+  return notes;
+}
+
+}  // namespace abba::stats

@@ -1,0 +1,35 @@
+// What makes a workload invalid besides its samples: outputs, carry-over, exposure. Each gives
+// coded notes; the analysis of times is never switched on any of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/record/run_record.h"
+#include "harness/record/verdict.h"
+#include "harness/stats/contrasts.h"
+
+namespace abba::stats {
+
+// Limit of carry-over where the manifest declares no harm limit, and of SM clocks.
+inline constexpr double kDefaultLimit = 0.01;
+// Foreign plus stolen CPU time, as a share of the slots' wall time, A against B.
+inline constexpr double kForeignCpuLimit = 0.02;
+
+// Registered comparison of outputs, and the digests taken in the slots under a bitwise rule.
+[[nodiscard]] std::vector<record::Note> check_outputs(const record::RunRecord& run,
+                                                      const std::string& workload);
+
+// First slot against a later one of the same arm over passes, 95 %: fills the verdict's fields;
+// N023 if the whole interval lies beyond the harm limit (else 1 %), N024 if there is none.
+[[nodiscard]] std::vector<record::Note> check_carry_over(const record::RunRecord& run,
+                                                         const WorkloadContrasts& data,
+                                                         record::Verdict& verdict);
+
+// Paired B-A of the conditions per pass, 95 %: SM clock (log ratio), foreign GPU time and foreign
+// plus stolen CPU time (shares of wall time). N025 beyond the limit, N026 without readings.
+[[nodiscard]] std::vector<record::Note> check_exposure(
+    const record::RunRecord& run, const std::vector<const record::Pass*>& passes,
+    const std::string& workload);
+
+}  // namespace abba::stats
