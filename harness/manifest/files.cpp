@@ -1,0 +1,99 @@
+#include "harness/manifest/files.h"
+
+#include <cstdio>
+
+#include "engine/base/error.h"
+#include "engine/base/sha256.h"
+#include "engine/base/text.h"
+#include "harness/manifest/command.h"
+
+namespace abba::manifest {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_file(const record::FileDecl& file, const fs::path& path, const Project& project,
+               const MakeOptions& options) {
+  const std::vector<std::string> argv = fill_in(file.make, project, options.program, path.string());
+  if (argv[0].find("{abba}") != std::string::npos) {
+    throw base::Error(base::ErrorCode::kPreflight, path.string(),
+                      "is missing, and {abba} in its \"make\" command stands for no program here; "
+                      "run the command by hand: " +
+                          base::join(argv, " "));
+  }
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  const CommandResult made = run_command(argv, project.root);
+  if (!options.quiet) std::fputs((made.out + made.err).c_str(), stderr);
+  if (made.exit_code == 0 && fs::exists(path, error)) return;
+  std::string reason = made.exit_code == 0 ? "ended well but left no such file"
+                                           : "ended with code " + std::to_string(made.exit_code);
+  const std::string said(base::trim(made.err));
+  if (!said.empty()) reason += " saying: " + said.substr(said.size() > 400 ? said.size() - 400 : 0);
+  throw base::Error(base::ErrorCode::kPreflight, path.string(),
+                    "could not be made: \"" + base::join(argv, " ") + "\" " + reason);
+}
+
+void require_present(const record::FileDecl& file, ResolvedFile& resolved, const Project& project,
+                     const MakeOptions& options) {
+  std::error_code ignored;
+  if (fs::exists(resolved.path, ignored)) return;
+  if (file.make.empty()) {
+    std::string source = file.source_repo.empty() ? "" : " from " + file.source_repo;
+    if (!file.source_revision.empty()) source += " at " + file.source_revision;
+    throw base::Error(base::ErrorCode::kPreflight, resolved.path.string(),
+                      "file \"" + file.name + "\" is missing; put it there" + source);
+  }
+  if (!options.allow_make) {
+    throw base::Error(
+        base::ErrorCode::kPreflight, resolved.path.string(),
+        "file \"" + file.name + "\" is missing; make it with: " +
+            base::join(fill_in(file.make, project, options.program, resolved.path.string()), " "));
+  }
+  make_file(file, resolved.path, project, options);
+  resolved.made = true;
+}
+
+}  // namespace
+
+std::vector<ResolvedFile> resolve_files(const record::Manifest& manifest, const Project& project,
+                                        HashCache& cache, const MakeOptions& options) {
+  std::vector<ResolvedFile> files;
+  for (const record::FileDecl& file : manifest.files) {
+    ResolvedFile resolved;
+    resolved.name = file.name;
+    resolved.path = (project.root / file.path).lexically_normal();
+    if (!resolved.path.has_filename()) resolved.path = resolved.path.parent_path();
+    require_present(file, resolved, project, options);
+    resolved.digest = cache.digest(resolved.path);
+    if (!file.sha256.empty() && resolved.digest != file.sha256) {
+      throw base::Error(base::ErrorCode::kMismatch, resolved.path.string(),
+                        std::string(resolved.made ? "was made but" : "") + " has SHA-256 " +
+                            resolved.digest + ", the manifest fixes " + file.sha256);
+    }
+    files.push_back(std::move(resolved));
+  }
+  cache.save();
+  return files;
+}
+
+std::string input_digest(const record::Workload& workload, const Project& project,
+                         HashCache& cache) {
+  base::Sha256 sha;
+  sha.update("abba.input/1\n" + workload.input.canonical() + "\n");
+  const base::Json* file = workload.input.find("file");
+  if (file != nullptr && file->is_string()) {
+    const fs::path path = project.root / file->as_string();
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) {
+      throw base::Error(base::ErrorCode::kPreflight, path.string(),
+                        "input of workload \"" + workload.id +
+                            "\" is missing; put the file there "
+                            "or correct the workload's input");
+    }
+    sha.update(cache.digest(path) + "\n");
+  }
+  return sha.hex_digest();
+}
+
+}  // namespace abba::manifest

@@ -1,0 +1,97 @@
+// What the ledger says about a registration: withdrawn, how often run; and its picture.
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/manifest/ledger.h"
+#include "harness/record/names.h"
+
+namespace abba::manifest {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+
+constexpr std::size_t kShortDigest = 8;
+
+std::string short_digest(const std::string& digest) {
+  return digest.substr(0, kShortDigest);
+}
+
+}  // namespace
+
+record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::string& lock_digest,
+                             const std::string& reason, std::int64_t unix_seconds) {
+  if (base::trim(reason).empty()) {
+    throw Error(ErrorCode::kBadInput, "withdraw", "needs a reason; the ledger keeps it");
+  }
+  const LedgerReading ledger = read_ledger(folder);
+  const auto found =
+      std::find_if(ledger.events.begin(), ledger.events.end(), [&](const auto& event) {
+        return event.kind == record::LedgerEventKind::kRegistered &&
+               event.lock_digest.rfind(lock_digest, 0) == 0;
+      });
+  if (lock_digest.size() < kShortDigest || found == ledger.events.end()) {
+    throw Error(ErrorCode::kBadInput, folder.string(),
+                "knows no registration \"" + lock_digest +
+                    "\"; give 8 digits or more of its lock's digest");
+  }
+  const base::Json details = base::Json::object({{"reason", reason}});
+  return append_event(folder, record::LedgerEventKind::kWithdrawn, found->lock_digest, details,
+                      unix_seconds);
+}
+
+int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,
+                 const std::string& lock_digest) {
+  return static_cast<int>(std::count_if(
+      ledger.events.begin(), ledger.events.end(),
+      [&](const auto& event) { return event.kind == kind && event.lock_digest == lock_digest; }));
+}
+
+std::string withdrawn_reason(const LedgerReading& ledger, const std::string& lock_digest) {
+  for (const record::LedgerEvent& event : ledger.events) {
+    if (event.kind != record::LedgerEventKind::kWithdrawn || event.lock_digest != lock_digest) {
+      continue;
+    }
+    const base::Json* reason = event.details.find("reason");
+    return reason != nullptr && reason->is_string() ? reason->as_string() : "no reason readable";
+  }
+  return {};
+}
+
+void require_run_allowed(const LedgerReading& ledger, const std::string& lock_digest,
+                         std::int64_t max_runs) {
+  const std::string reason = withdrawn_reason(ledger, lock_digest);
+  if (!reason.empty()) {
+    throw Error(ErrorCode::kMismatch, "registration " + short_digest(lock_digest),
+                "was withdrawn (" + reason + "); register anew with --supersede " +
+                    short_digest(lock_digest));
+  }
+  const int started = count_events(ledger, record::LedgerEventKind::kRunStarted, lock_digest);
+  if (max_runs > 0 && started >= max_runs) {
+    throw Error(ErrorCode::kMismatch, "registration " + short_digest(lock_digest),
+                "allows " + std::to_string(max_runs) + " runs (max_runs) and " +
+                    std::to_string(started) + " started already; register anew to run more");
+  }
+}
+
+std::string graph(const LedgerReading& ledger) {
+  std::string text;
+  for (const record::LedgerEvent& event : ledger.events) {
+    std::vector<std::string> parents;
+    for (const std::string& parent : event.parents) parents.push_back(short_digest(parent));
+    const bool head =
+        std::find(ledger.heads.begin(), ledger.heads.end(), event.digest) != ledger.heads.end();
+    text += head ? "* " : event.parents.size() > 1 ? "M " : "| ";
+    text += short_digest(event.digest) + "  " + event.utc + "  lock " +
+            short_digest(event.lock_digest) + "  " + std::string(record::name(event.kind));
+    const base::Json* id = event.details.find("manifest");
+    if (id != nullptr && id->is_string()) text += " " + id->as_string();
+    text += parents.empty() ? "  (first)" : "  after " + base::join(parents, ", ");
+    text += "\n";
+  }
+  for (const std::string& problem : ledger.problems) text += "! " + problem + "\n";
+  return text;
+}
+
+}  // namespace abba::manifest
