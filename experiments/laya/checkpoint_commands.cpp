@@ -1,0 +1,41 @@
+#include <cstdio>
+#include <filesystem>
+
+#include "engine/checkpoint/config.h"
+#include "engine/checkpoint/synthetic.h"
+#include "engine/checkpoint/verify.h"
+#include "experiments/laya/commands.h"
+
+namespace abba::laya {
+
+void make_checkpoint(const MakeCheckpoint& options) {
+  const checkpoint::ModelConfig config = checkpoint::family_config(options.config);
+  const auto parent = std::filesystem::absolute(options.out).parent_path();
+  std::error_code failed;  // a folder that cannot be made is reported by make_synthetic
+  std::filesystem::create_directories(parent, failed);
+  checkpoint::make_synthetic(config, {.seed = options.seed,
+                                      .out_dir = options.out,
+                                      .tokenizer = options.tokenizer,
+                                      .thread_count = options.threads});
+  const checkpoint::Inspection made = checkpoint::inspect_checkpoint(options.out);
+  std::printf("%s: %s, seed %llu, %llu parameters, sha256 %s\n", options.out.c_str(),
+              made.family.c_str(), static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(made.parameter_count), made.sha256.c_str());
+}
+
+void inspect_checkpoint_command(const std::string& dir) {
+  std::fputs(checkpoint::inspection_text(checkpoint::inspect_checkpoint(dir)).c_str(), stdout);
+}
+
+bool verify_checkpoint_command(const std::string& dir) {
+  const std::vector<std::string> mistakes = checkpoint::verify_checkpoint(dir);
+  for (const std::string& mistake : mistakes) {
+    std::fprintf(stderr, "abba-laya: %s\n", mistake.c_str());
+  }
+  if (mistakes.empty()) {
+    std::printf("%s: every tensor of its config is there, nothing else is\n", dir.c_str());
+  }
+  return mistakes.empty();
+}
+
+}  // namespace abba::laya

@@ -1,0 +1,123 @@
+#include "experiments/laya/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "engine/base/error.h"
+#include "engine/base/source_stamp.h"
+#include "experiments/laya/commands.h"
+#include "experiments/laya/engine_settings.h"
+#include "experiments/laya/laya_worker.h"
+
+namespace abba::laya {
+namespace {
+
+constexpr int kBadUsage = 2;
+constexpr int kBroken = 5;
+constexpr int kDoesNotCheckOut = 7;
+
+int exit_code(base::ErrorCode code) {
+  switch (code) {
+    case base::ErrorCode::kBadInput:
+      return kBadUsage;
+    case base::ErrorCode::kMismatch:
+      return 3;
+    case base::ErrorCode::kPreflight:
+      return 4;
+    case base::ErrorCode::kBroken:
+      return kBroken;
+    case base::ErrorCode::kEvidence:
+      return kDoesNotCheckOut;
+  }
+  return kBroken;
+}
+
+void add_checkpoint_commands(CLI::App& app, int& result) {
+  CLI::App* group =
+      app.add_subcommand("checkpoint", "Make and judge checkpoints in the official layout");
+  group->require_subcommand(1);
+
+  static MakeCheckpoint make;
+  CLI::App* maker = group->add_subcommand("make", "Write a deterministic synthetic checkpoint");
+  maker->add_option("--config", make.config, "english, multilingual, typed, student or tiny")
+      ->required();
+  maker->add_option("--seed", make.seed, "Same seed, same bytes")->capture_default_str();
+  maker->add_option("--out", make.out, "Folder to make; must not exist")->required();
+  maker->add_option("--tokenizer", make.tokenizer, "builtin, none, or a folder")
+      ->capture_default_str();
+  maker->add_option("--threads", make.threads, "Threads that draw")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  maker->callback([] { make_checkpoint(make); });
+
+  static std::string inspected;
+  CLI::App* inspector = group->add_subcommand("inspect", "Print config, tensors and digest");
+  inspector->add_option("dir", inspected, "Checkpoint folder")->required();
+  inspector->callback([] { inspect_checkpoint_command(inspected); });
+
+  static std::string verified;
+  CLI::App* verifier = group->add_subcommand("verify", "Check every tensor against the config");
+  verifier->add_option("dir", verified, "Checkpoint folder")->required();
+  verifier->callback(
+      [&result] { result = verify_checkpoint_command(verified) ? 0 : kDoesNotCheckOut; });
+}
+
+void add_compare_reference(CLI::App& app, int& result) {
+  static CompareReference options;
+  CLI::App* command = app.add_subcommand(
+      "compare-reference", "Run one batch through the engine and the double-precision reference");
+  command->add_option("checkpoint", options.checkpoint, "Checkpoint folder")->required();
+  command->add_option("--rows", options.rows, "Rows of the batch")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--tokens", options.tokens, "Tokens of a row")
+      ->check(CLI::Range(24, 1024))
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "Of the drawn ids")->capture_default_str();
+  command->add_option("--threads", options.threads, "Of the engine")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->callback([&result] { result = compare_reference(options) ? 0 : kDoesNotCheckOut; });
+}
+
+// `worker` takes no options of its own: the protocol configures it (--describe is the kit's).
+int run_worker(int argc, char** argv) {
+  LayaWorker worker;
+  return abba_worker::run(worker, argc, argv);
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "worker") {
+    return run_worker(argc - 1, argv + 1);
+  }
+  int result = 0;
+  CLI::App app(
+      "abba-laya: the Laya decision models on any CPU; a worker for abba and a command line");
+  app.set_version_flag("--version",
+                       std::string("abba-laya " ABBA_VERSION " ") + base::source_stamp());
+  app.require_subcommand(1);
+  app.add_subcommand("worker", "Speak abba.worker/1 on stdin and stdout (started by abba)");
+  add_checkpoint_commands(app, result);
+  add_compare_reference(app, result);
+  app.add_subcommand("variants", "List factors, levels and their exactness")->callback([] {
+    std::fputs(variants_text().c_str(), stdout);
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kBadUsage;
+  } catch (const base::Error& error) {
+    std::fprintf(stderr, "abba-laya: %s\n", error.what());
+    return exit_code(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "abba-laya: %s\n", error.what());
+    return kBroken;
+  }
+  return result;
+}
+
+}  // namespace abba::laya

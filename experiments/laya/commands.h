@@ -1,0 +1,34 @@
+// The commands of abba-laya, each a plain function of plain options; they print to stdout and throw
+// base::Error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace abba::laya {
+
+struct MakeCheckpoint {
+  std::string config;  // a family's name
+  std::uint64_t seed = 1;
+  std::string out;
+  std::string tokenizer = "builtin";  // or "none" or a folder
+  int threads = 2;
+};
+
+void make_checkpoint(const MakeCheckpoint& options);
+void inspect_checkpoint_command(const std::string& dir);
+// Prints every mistake; returns whether the checkpoint is sound.
+bool verify_checkpoint_command(const std::string& dir);
+
+// Runs one drawn batch through the engine and through the double-precision reference, and prints
+// how far they are apart at each stage. Returns whether the fp32 limits hold.
+struct CompareReference {
+  std::string checkpoint;
+  std::int64_t rows = 1;
+  std::int64_t tokens = 48;
+  std::uint64_t seed = 1;
+  int threads = 1;
+};
+bool compare_reference(const CompareReference& options);
+
+}  // namespace abba::laya

@@ -1,0 +1,329 @@
+#include "experiments/laya/laya_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "engine/base/error.h"
+#include "engine/base/source_stamp.h"
+#include "engine/cpu/exactness.h"
+#include "engine/cpu/isa.h"
+
+namespace abba::laya {
+
+using abba_worker::Json;
+using abba_worker::Refused;
+using abba_worker::Span;
+using abba_worker::Tensor;
+
+namespace {
+
+constexpr const char* kModel = "model";
+constexpr const char* kEncoder = "encoder";
+
+// The stages of outputs(): what the heads read, what they answer, and the order of ranked rows.
+constexpr const char* kConsumed = "consumed";
+constexpr const char* kLogits = "logits";
+constexpr const char* kActions = "action_logits";
+constexpr const char* kRanking = "ranking";
+
+std::int64_t size_of(const auto& container) {
+  return static_cast<std::int64_t>(container.size());
+}
+
+bool wanted(const std::vector<std::string>& stages, const char* stage) {
+  return stages.empty() || std::find(stages.begin(), stages.end(), stage) != stages.end();
+}
+
+Tensor ranking_tensor(const std::vector<std::int32_t>& order) {
+  Tensor tensor{kRanking, "I32", {size_of(order)}, std::string(order.size() * 4, '\0'), {}};
+  std::memcpy(tensor.data.data(), order.data(), tensor.data.size());
+  tensor.values.assign(order.begin(), order.end());
+  return tensor;
+}
+
+// Expected level of one row: sum of i * p_i, p the softmax of its logits over the score
+// temperature.
+double expected_level(const float* logits, std::int32_t count, double temperature) {
+  const double top = *std::max_element(logits, logits + count);
+  double total = 0;
+  double weighted = 0;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const double p = std::exp((logits[i] - top) / temperature);
+    total += p;
+    weighted += i * p;
+  }
+  return weighted / total;
+}
+
+abba_worker::Factor factor_of(const ops::VariantTable& table) {
+  abba_worker::Factor factor;
+  factor.name = table.factor;
+  factor.default_level = ops::level_of(ops::Choices{}, table.factor);
+  for (const ops::Variant& variant : table.variants) {
+    factor.levels.push_back({std::string(variant.name),
+                             std::string(ops::name_of(variant.exactness.kind)),
+                             std::string(variant.exactness.to)});
+  }
+  return factor;
+}
+
+}  // namespace
+
+struct LayaWorker::LoadedNetwork {
+  LoadedNetwork(const std::string& dir, const cpu::Settings& settings)
+      : checkpoint(dir),
+        backend(cpu::make_backend(settings)),
+        network(checkpoint.config, checkpoint.file, *backend) {}
+
+  checkpoint::Checkpoint checkpoint;  // outlives the backend, which reads its tables in place
+  std::unique_ptr<ops::Backend> backend;
+  model::Network network;
+};
+
+struct LayaWorker::PreparedBatch {
+  const model::Batch* batch;
+  model::LaunchPlan* plan;
+  model::Decision decision;
+  model::Network* network;
+};
+
+struct LayaWorker::PreparedWorkload {
+  std::vector<std::unique_ptr<WorkloadInput>> inputs;  // one per variant
+  std::vector<std::vector<PreparedBatch>> batches;     // [variant][batch]
+  LoadedNetwork* loaded = nullptr;
+  bool ranked = false;
+  bool one_batch = false;  // then the encoder boundary is one span
+};
+
+LayaWorker::LayaWorker() = default;
+LayaWorker::~LayaWorker() = default;
+
+abba_worker::Description LayaWorker::describe() {
+  abba_worker::Description description;
+  description.name = "abba-laya";
+  description.version = ABBA_VERSION;
+  description.source_stamp = base::source_stamp();
+  description.boundaries = {{kModel}, {kEncoder, kModel}};
+  description.stages = {kConsumed, kLogits, kActions, kRanking};
+  for (const ops::VariantTable& table : ops::variant_tables()) {
+    description.factors.push_back(factor_of(table));
+  }
+  description.workload_form
+      .set("input",
+           "{\"fixture\": NAME}, {\"shape\": [rows, tokens], \"seed\": n} or {\"hook\": {...}}")
+      .set("example", Json::parse(R"({"shape": [1, 48], "seed": 1})"));
+  const cpu::Description machine = cpu::describe();
+  description.facts.set("isa", machine.isa);
+  description.facts.set("product", machine.product);
+  description.facts.set("library", machine.library);
+  return description;
+}
+
+void LayaWorker::load(const abba_worker::LoadRequest& request, abba_worker::LoadReply& effective) {
+  selected_ = nullptr;
+  workloads_.clear();
+  networks_.clear();
+  files_ = request.files;
+  settings_ = read_settings(base::parse_json(request.settings.dump(), "settings"),
+                            read_choices(request.factors));
+  effective.settings = Json::parse(settings_json(settings_).dump());
+  effective.factors = choices_map(settings_.choices);
+  Json device;
+  const cpu::Description machine = cpu::describe(settings_.isa, settings_.product);
+  device.set("kind", "cpu");
+  device.set("isa", machine.isa);
+  device.set("product", settings_.precision == ops::Precision::kFp32 ? "fp32" : machine.product);
+  device.set("library", machine.library);
+  if (files_.count("checkpoint") != 0) {
+    const LoadedNetwork& loaded = network("checkpoint");
+    device.set("exactness", proved_exactness(loaded.checkpoint.config.hidden_size));
+  }
+  effective.device = device;
+}
+
+// What each chosen level's declared class is worth here, run on random data: one entry a factor.
+Json LayaWorker::proved_exactness(std::int64_t hidden) const {
+  Json list = Json::array();
+  for (const cpu::ProvedLevel& level : cpu::prove_exactness(settings_, hidden)) {
+    Json entry;
+    entry.set("factor", std::string(level.factor));
+    entry.set("level", std::string(level.level));
+    entry.set("to", std::string(level.to));
+    entry.set("proved", std::string(ops::name_of(level.proved)));
+    entry.set("detail", level.detail);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+LayaWorker::LoadedNetwork& LayaWorker::network(const std::string& name) {
+  auto& loaded = networks_[name];
+  if (!loaded) {
+    const auto file = files_.find(name);
+    if (file == files_.end()) {
+      networks_.erase(name);
+      throw Refused("bad_input", "no files entry is named \"" + name +
+                                     "\": declare the checkpoint's folder under \"files\"");
+    }
+    loaded = std::make_unique<LoadedNetwork>(file->second, settings_);
+  }
+  return *loaded;
+}
+
+std::unique_ptr<LayaWorker::PreparedWorkload> LayaWorker::make_workload(
+    const abba_worker::Workload& workload) {
+  const base::Json json = base::parse_json(workload.input.dump(), "input");
+  const std::string fixtures = files_.count("fixtures") != 0 ? files_["fixtures"] : "";
+  const base::Json* named = json.find("checkpoint");
+  auto prepared = std::make_unique<PreparedWorkload>();
+  prepared->loaded = &network(named != nullptr && named->is_string() ? named->as_string()
+                                                                     : WorkloadInput{}.checkpoint);
+  model::Network& net = prepared->loaded->network;
+  for (int variant = 0; variant < std::max(1, workload.rotate); ++variant) {
+    // Variant 0 of a workload without rotation is the input as it is written.
+    const std::uint64_t seed =
+        workload.rotate > 0 ? workload.seed + 1 + static_cast<unsigned>(variant) : 0;
+    auto input = std::make_unique<WorkloadInput>(
+        read_workload_input(json, fixtures, net.config().pad_token_id, seed));
+    std::vector<PreparedBatch> batches;
+    for (const model::Batch& batch : input->batches) {
+      model::check_batch(batch, net.config());
+      model::LaunchPlan& plan = net.prepare(batch.shape);
+      batches.push_back({&batch, &plan, net.make_decision(plan), &net});
+    }
+    prepared->batches.push_back(std::move(batches));
+    prepared->inputs.push_back(std::move(input));
+  }
+  prepared->ranked = prepared->inputs.front()->ranked;
+  prepared->one_batch = prepared->batches.front().size() == 1;
+  return prepared;
+}
+
+abba_worker::Prepared LayaWorker::prepare(const abba_worker::Workload& workload) {
+  auto prepared = make_workload(workload);
+  if (!prepared->one_batch && !workload.boundaries.empty() &&
+      workload.boundaries.front() == kEncoder) {
+    throw Refused("bad_input",
+                  "a workload of several batches can be timed at boundary \"model\" only");
+  }
+  abba_worker::Prepared reply;
+  const WorkloadInput& input = *prepared->inputs.front();
+  reply.items = static_cast<double>(input.row_count);
+  reply.flops = 0;
+  reply.bytes = 0;
+  Json shapes = Json::array();
+  std::string notes;
+  for (const PreparedBatch& batch : prepared->batches.front()) {
+    reply.flops += batch.plan->encode_work.flops + batch.plan->decide_work.flops;
+    reply.bytes += batch.plan->encode_work.bytes + batch.plan->decide_work.bytes;
+    Json shape = Json::array();
+    shape.push_back(batch.plan->shape.rows);
+    shape.push_back(batch.plan->shape.tokens);
+    shapes.push_back(std::move(shape));
+    notes += batch.plan->note;
+  }
+  reply.facts.set("rows", input.row_count);
+  reply.facts.set("tokens", input.token_count);
+  reply.facts.set("padded_shapes", std::move(shapes));
+  if (!notes.empty()) {
+    reply.facts.set("fallback", notes);
+  }
+  selected_ = prepared.get();
+  last_variant_ = 0;
+  workloads_[workload.id] = std::move(prepared);
+  return reply;
+}
+
+void LayaWorker::select(const abba_worker::Workload& workload) {
+  selected_ = workloads_.at(workload.id).get();
+  last_variant_ = 0;
+}
+
+void LayaWorker::run_batch(PreparedBatch& batch) {
+  {
+    const Span encoder(recorder(), kEncoder);
+    {
+      const Span upload(recorder(), "upload");
+      batch.network->upload(*batch.plan, *batch.batch);
+    }
+    batch.network->run_encoder(*batch.plan);
+  }
+  const Span head(recorder(), "head");
+  batch.network->decide(*batch.plan, batch.decision);
+}
+
+void LayaWorker::request() {
+  last_variant_ = variant();
+  const Span whole(recorder(), kModel);
+  for (PreparedBatch& batch : selected_->batches[static_cast<std::size_t>(last_variant_)]) {
+    run_batch(batch);
+  }
+}
+
+// What the heads read, of every batch: row 0 and the markers of each row. A plan holds its last
+// batch only, so batches that share one are run again first.
+std::vector<float> LayaWorker::hidden_rows(const std::vector<PreparedBatch>& batches) const {
+  std::vector<float> all;
+  for (const PreparedBatch& batch : batches) {
+    const bool shared =
+        std::count_if(batches.begin(), batches.end(),
+                      [&](const PreparedBatch& other) { return other.plan == batch.plan; }) > 1;
+    if (shared) {
+      batch.network->encode(*batch.plan, *batch.batch);
+    }
+    const model::Shape& shape = batch.plan->shape;
+    const std::int64_t width = batch.network->config().hidden_size;
+    std::vector<float> rows(static_cast<std::size_t>(shape.rows * (1 + shape.options) * width));
+    batch.network->read_hidden(*batch.plan, *batch.batch, rows);
+    for (std::int64_t b = 0; b < shape.rows; ++b) {  // the valid ones: unused option slots left out
+      const auto begin = rows.begin() + b * (1 + shape.options) * width;
+      all.insert(all.end(), begin,
+                 begin + (1 + batch.batch->counts[static_cast<std::size_t>(b)]) * width);
+    }
+  }
+  return all;
+}
+
+std::vector<Tensor> LayaWorker::outputs(const std::vector<std::string>& stages, bool /*values*/) {
+  const auto& batches = selected_->batches[static_cast<std::size_t>(last_variant_)];
+  const checkpoint::ModelConfig& config = selected_->loaded->network.config();
+  std::vector<float> logits;
+  std::vector<float> actions;
+  std::vector<double> scores;
+  for (const PreparedBatch& batch : batches) {
+    for (std::int64_t b = 0; b < batch.plan->shape.rows; ++b) {
+      const float* row = batch.decision.logits.data() + b * batch.plan->shape.options;
+      const std::int32_t count = batch.batch->counts[static_cast<std::size_t>(b)];
+      logits.insert(logits.end(), row, row + count);
+      scores.push_back(expected_level(row, count, config.temperature[1]));
+    }
+    actions.insert(actions.end(), batch.decision.actions.begin(), batch.decision.actions.end());
+  }
+  std::vector<Tensor> tensors;
+  if (wanted(stages, kConsumed)) {
+    const std::vector<float> hidden = hidden_rows(batches);
+    tensors.push_back(abba_worker::make_tensor(
+        kConsumed, {size_of(hidden) / config.hidden_size, config.hidden_size}, hidden.data()));
+  }
+  if (wanted(stages, kLogits)) {
+    tensors.push_back(abba_worker::make_tensor(kLogits, {size_of(logits)}, logits.data()));
+  }
+  if (wanted(stages, kActions)) {
+    tensors.push_back(abba_worker::make_tensor(
+        kActions, {size_of(actions) / config.action_count, config.action_count}, actions.data()));
+  }
+  if (wanted(stages, kRanking) && selected_->ranked) {
+    std::vector<std::int32_t> order(scores.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t x, std::int32_t y) {
+      return scores[static_cast<std::size_t>(x)] > scores[static_cast<std::size_t>(y)];
+    });
+    tensors.push_back(ranking_tensor(order));
+  }
+  return tensors;
+}
+
+}  // namespace abba::laya

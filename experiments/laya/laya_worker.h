@@ -1,0 +1,51 @@
+// The embedded engine as a worker (protocol abba.worker/1, on the worker kit): loads one checkpoint
+// per files entry on first use, keeps every prepared workload ready, times the boundary `model`
+// (token ids to logits on the host) with `encoder` inside it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/verify.h"
+#include "engine/model/network.h"
+#include "experiments/laya/engine_settings.h"
+#include "experiments/laya/workload_input.h"
+#include "harness/worker_kit/abba_worker.h"
+
+namespace abba::laya {
+
+class LayaWorker : public abba_worker::Worker {
+ public:
+  LayaWorker();
+  ~LayaWorker() override;
+
+  abba_worker::Description describe() override;
+  void load(const abba_worker::LoadRequest& request, abba_worker::LoadReply& effective) override;
+  abba_worker::Prepared prepare(const abba_worker::Workload& workload) override;
+  void select(const abba_worker::Workload& workload) override;
+  void request() override;
+  std::vector<abba_worker::Tensor> outputs(const std::vector<std::string>& stages,
+                                           bool values) override;
+
+ private:
+  struct LoadedNetwork;
+  struct PreparedBatch;
+  struct PreparedWorkload;
+
+  [[nodiscard]] abba_worker::Json proved_exactness(std::int64_t hidden) const;
+  LoadedNetwork& network(const std::string& checkpoint);
+  std::unique_ptr<PreparedWorkload> make_workload(const abba_worker::Workload& workload);
+  void run_batch(PreparedBatch& batch);
+  [[nodiscard]] std::vector<float> hidden_rows(const std::vector<PreparedBatch>& batches) const;
+
+  cpu::Settings settings_;
+  std::map<std::string, std::string> files_;
+  std::map<std::string, std::unique_ptr<LoadedNetwork>> networks_;
+  std::map<std::string, std::unique_ptr<PreparedWorkload>> workloads_;
+  PreparedWorkload* selected_ = nullptr;
+  int last_variant_ = 0;
+};
+
+}  // namespace abba::laya
