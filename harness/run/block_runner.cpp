@@ -1,0 +1,306 @@
+#include "harness/run/block_runner.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/host/environment_watch.h"
+#include "harness/run/interleaved.h"
+#include "harness/run/notes.h"
+
+namespace abba::run {
+namespace {
+
+// One block under way.
+class BlockRun {
+ public:
+  BlockRun(Session& session, Arms& arms, const record::PlannedBlock& planned,
+           const record::SlotCounts& counts)
+      : session_(session), arms_(arms), planned_(planned), counts_(counts) {}
+
+  BlockResult run(std::int64_t pass_id, record::Phase phase) {
+    const auto& workload = session_.workload(planned_.workload);
+    boundaries_ = session_.boundaries(workload);
+    block_.id = session_.next_id();
+    block_.phase = phase;
+    block_.workload = planned_.workload;
+    block_.boundary = boundaries_.empty() ? "" : boundaries_.front();
+    block_.slot_order = planned_.slot_order;
+    result_.end = BlockEnd::kDone;
+    if (planned_.interleaved) {
+      interleaved();
+    } else {
+      slots();
+    }
+    judge(phase);
+    environment_ = session_.with.environment.take_readings();
+    session_.with.sink.commit_block(pass_id, block_, environment_, notes_);
+    for (const auto& note : notes_) {
+      session_.with.observer.note(note);
+    }
+    auto& record = session_.record;
+    record.environment.insert(record.environment.end(), environment_.begin(), environment_.end());
+    record.notes.insert(record.notes.end(), notes_.begin(), notes_.end());
+    result_.block = std::move(block_);
+    return std::move(result_);
+  }
+
+ private:
+  void slots() {
+    for (std::size_t i = 0; i < planned_.slot_order.size(); ++i) {
+      if (session_.with.stop_requested && session_.with.stop_requested()) {
+        stop_after(i);
+        return;
+      }
+      if (!one_slot(static_cast<int>(i), std::string(1, planned_.slot_order[i]))) {
+        return;
+      }
+    }
+  }
+
+  void stop_after(std::size_t done) {
+    result_.end = BlockEnd::kStopped;
+    result_.text = "stopped on request after slot " + std::to_string(done) + " of " +
+                   std::to_string(planned_.slot_order.size());
+  }
+
+  record::SlotRequest request_for(std::int64_t slot_id) const {
+    record::SlotRequest request;
+    request.slot_id = std::to_string(slot_id);
+    request.workload = planned_.workload;
+    request.boundaries = boundaries_;
+    request.warmup = counts_.warmup;
+    request.requests = counts_.requests;
+    if (session_.in.manifest.protocol.arrival == record::Arrival::kPaced) {
+      request.interval_ms = session_.in.manifest.protocol.interval_ms;
+    }
+    return request;
+  }
+
+  record::Slot begin_slot(int position, const std::string& arm) {
+    record::Slot slot;
+    slot.id = session_.next_id();
+    slot.block = block_.id;
+    slot.position = position;
+    slot.arm = arm;
+    slot.worker = arms_.worker_id(arm);
+    return slot;
+  }
+
+  void idle_gap() {
+    const double gap_ms = session_.in.manifest.protocol.idle_gap_ms;
+    if (gap_ms > 0) {
+      session_.with.clock.sleep_ns(static_cast<std::int64_t>(gap_ms * 1e6));
+    }
+  }
+
+  bool one_slot(int position, const std::string& arm) {
+    record::Slot slot = begin_slot(position, arm);
+    workers::Worker& worker = arms_.worker(arm);
+    idle_gap();
+    session_.with.environment.before_slot(slot.id, worker.pid());
+    slot.start_ns = session_.with.clock.steady_ns();
+    slot.idle_gap_ns = slot.start_ns - session_.last_slot_end_ns;
+    try {
+      const record::SlotRequest request = request_for(slot.id);
+      record::SlotReply reply = worker.slot(request);
+      require_complete(request, reply);
+      take(slot, std::move(reply));
+    } catch (const base::Error& error) {
+      worker_failed(arm, error.what());
+    }
+    slot.end_ns = session_.with.clock.steady_ns();
+    session_.last_slot_end_ns = slot.end_ns;
+    expose(session_.with.environment.after_slot());
+    if (result_.end == BlockEnd::kWorkerFailed) {
+      return false;
+    }
+    session_.requests += static_cast<std::int64_t>(slot.samples.size());
+    block_.slots.push_back(std::move(slot));
+    return true;
+  }
+
+  void interleaved() {
+    if (session_.with.stop_requested && session_.with.stop_requested()) {
+      stop_after(0);
+      return;
+    }
+    InterleavedSlots both(planned_.slot_order, counts_);
+    std::map<std::string, record::Slot> slots;
+    for (const std::string& arm : both.arms()) {
+      slots[arm] = begin_slot(static_cast<int>(slots.size()), arm);
+    }
+    idle_gap();
+    const std::string first = both.arms().front();
+    session_.with.environment.before_slot(slots[first].id, arms_.worker(first).pid());
+    const std::int64_t start_ns = session_.with.clock.steady_ns();
+    std::string arm = first;
+    try {
+      while (both.next(arm)) {
+        const auto request = both.request(arm, request_for(slots[arm].id));
+        record::SlotReply reply = arms_.worker(arm).slot(request);
+        require_complete(request, reply);
+        both.take(arm, std::move(reply), slots[arm]);
+      }
+    } catch (const base::Error& error) {
+      worker_failed(arm, error.what());
+    }
+    // Both workers were meant to be busy: what the watch counts as the idle one's is not foreign.
+    host::SlotExposure exposure = session_.with.environment.after_slot();
+    if (exposure.foreign_ns >= 0 && exposure.idle_arm_ns > 0) {
+      exposure.foreign_ns = std::max<std::int64_t>(0, exposure.foreign_ns - exposure.idle_arm_ns);
+    }
+    exposure.idle_arm_ns = 0;
+    expose(exposure);
+    for (const std::string& name : both.arms()) {
+      record::Slot& slot = slots[name];
+      slot.start_ns = start_ns;
+      slot.end_ns = session_.with.clock.steady_ns();
+      slot.idle_gap_ns = start_ns - session_.last_slot_end_ns;
+      session_.requests += static_cast<std::int64_t>(slot.samples.size());
+      block_.slots.push_back(std::move(slot));
+    }
+    session_.last_slot_end_ns = session_.with.clock.steady_ns();
+  }
+
+  static void require_complete(const record::SlotRequest& request, const record::SlotReply& reply) {
+    const auto wanted = request.warmup + request.requests;
+    if (static_cast<std::int64_t>(reply.samples.size()) != wanted) {
+      throw base::Error(base::ErrorCode::kBroken, "slot " + request.slot_id,
+                        "the worker answered " + std::to_string(reply.samples.size()) +
+                            " samples where " + std::to_string(wanted) + " were asked for");
+    }
+  }
+
+  static void take(record::Slot& slot, record::SlotReply reply) {
+    slot.samples = std::move(reply.samples);
+    slot.spans = std::move(reply.spans);
+    slot.values = std::move(reply.values);
+    slot.allocations = reply.allocations;
+    slot.failures = reply.failures;
+    slot.digest = std::move(reply.digest);
+  }
+
+  void worker_failed(const std::string& arm, const std::string& what) {
+    result_.end = BlockEnd::kWorkerFailed;
+    result_.text = "worker " + arm + ": " + what;
+    notes_.push_back(make_note(kWorkerFailed, block_.workload, result_.text));
+  }
+
+  void expose(const host::SlotExposure& exposure) {
+    const std::string codes = host::taint(exposure, session_.in.manifest.protocol.load);
+    for (const std::string& code : base::split(codes, ',')) {
+      if (!code.empty()) {
+        taint_.insert(code);
+      }
+    }
+  }
+
+  void judge(record::Phase phase) {
+    block_.taint = base::join({taint_.begin(), taint_.end()}, ",");
+    if (result_.end == BlockEnd::kWorkerFailed || result_.end == BlockEnd::kStopped) {
+      block_.failed = true;
+      block_.failure = result_.text;
+      return;
+    }
+    compare_digests();
+    check_requests();
+    if (!block_.taint.empty()) {
+      result_.end = BlockEnd::kTainted;
+      result_.text = block_.taint;
+      if (phase == record::Phase::kMeasured) {
+        notes_.push_back(make_note(kBlockTainted, block_.workload, block_.taint));
+      }
+    }
+  }
+
+  // Across the arms under a bitwise rule; across the slots of one arm always.
+  void compare_digests() {
+    for (const auto& slot : block_.slots) {
+      if (slot.digest.empty()) {
+        continue;
+      }
+      std::string& known = session_.digests[slot.arm + "/" + block_.workload];
+      if (!known.empty() && known != slot.digest) {
+        note_once(kDigestUnsteady,
+                  "arm " + slot.arm + " gave another result of the same request in this slot");
+      }
+      known = slot.digest;
+    }
+    const std::string& a = session_.digests["A/" + block_.workload];
+    const std::string& b = session_.digests["B/" + block_.workload];
+    if (session_.in.manifest.outputs.rule == record::OutputsRule::kBitwise && !a.empty() &&
+        !b.empty() && a != b) {
+      note_once(kSlotDigestsDiffer, "the last results of A and B in this block differ");
+    }
+  }
+
+  void check_requests() {
+    for (const auto& slot : block_.slots) {
+      if (slot.failures > 0) {
+        note_once(kRequestsFailed, "arm " + slot.arm + ": " + std::to_string(slot.failures) +
+                                       " requests of a slot failed");
+      }
+      if (!spans_inside(slot)) {
+        note_once(kSpanOutside, "arm " + slot.arm + " reports a span outside of its parent");
+      }
+    }
+  }
+
+  // Each stored span against the spans of its parent's name in the same request.
+  static bool spans_inside(const record::Slot& slot) {
+    for (const auto& span : slot.spans) {
+      if (span.seq < 0 || span.parent.empty()) {
+        continue;
+      }
+      bool parent_seen = false;
+      bool inside = false;
+      for (const auto& other : slot.spans) {
+        if (other.seq == span.seq && other.name == span.parent) {
+          parent_seen = true;
+          inside =
+              inside || (span.start_ns >= other.start_ns &&
+                         span.start_ns + span.duration_ns <= other.start_ns + other.duration_ns);
+        }
+      }
+      if (parent_seen && !inside) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // A doubt that recurs in every block is said once a workload and arm.
+  void note_once(std::string_view code, const std::string& text) {
+    record::Note note = make_note(code, block_.workload, text);
+    const auto same = [&](const record::Note& other) {
+      return other.code == note.code && other.where == note.where && other.text == note.text;
+    };
+    const auto& known = session_.record.notes;
+    if (std::none_of(known.begin(), known.end(), same) &&
+        std::none_of(notes_.begin(), notes_.end(), same)) {
+      notes_.push_back(std::move(note));
+    }
+  }
+
+  Session& session_;
+  Arms& arms_;
+  const record::PlannedBlock& planned_;
+  const record::SlotCounts& counts_;
+  std::vector<std::string> boundaries_;
+  record::Block block_;
+  std::set<std::string> taint_;
+  std::vector<record::Note> notes_;
+  std::vector<record::EnvironmentReading> environment_;
+  BlockResult result_;
+};
+
+}  // namespace
+
+BlockResult run_block(Session& session, Arms& arms, std::int64_t pass_id, record::Phase phase,
+                      const record::PlannedBlock& planned, const record::SlotCounts& counts) {
+  return BlockRun(session, arms, planned, counts).run(pass_id, phase);
+}
+
+}  // namespace abba::run

@@ -1,0 +1,235 @@
+#include "harness/run/carry_out.h"
+
+#include <algorithm>
+
+#include "engine/base/text.h"
+#include "harness/run/arms.h"
+#include "harness/run/feasibility.h"
+#include "harness/run/notes.h"
+#include "harness/run/outputs_check.h"
+#include "harness/run/pass_runner.h"
+#include "harness/run/resume.h"
+
+namespace abba::run {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+using record::LedgerEventKind;
+using record::Phase;
+using record::RunState;
+
+class Run {
+ public:
+  Run(const RunInputs& in, Collaborators& with) : session_(in, with), arms_(session_) {}
+
+  RunResult carry_out() {
+    try {
+      phases();
+    } catch (const Error& error) {
+      end_with(error.code() == ErrorCode::kMismatch && measuring_ ? RunState::kStopped
+                                                                  : RunState::kBroken,
+               error.code(), error.what());
+    } catch (const std::exception& error) {
+      end_with(RunState::kBroken, ErrorCode::kBroken, error.what());
+    }
+    finish();
+    result_.record = std::move(session_.record);
+    return std::move(result_);
+  }
+
+ private:
+  void phases() {
+    resume();
+    preflight();
+    if (!resuming() || session_.record.output_checks.empty()) {
+      progress("outputs");
+      as_preflight([&] { check_outputs(session_, arms_); });
+    }
+    ledger(LedgerEventKind::kRunStarted, base::Json::object());
+    const Feasibility feasibility = run_feasibility(session_, arms_);
+    if (feasibility.pass.end == PassEnd::kStopped) {
+      stopped(feasibility.pass.text);
+      return;
+    }
+    if (!resuming()) {
+      ledger(LedgerEventKind::kBound, bindings());
+    }
+    measuring_ = result_.measured = true;
+    passes(feasibility.counts);
+  }
+
+  [[nodiscard]] bool resuming() const { return session_.in.resume_from != nullptr; }
+
+  void resume() {
+    if (!resuming()) {
+      return;
+    }
+    const ResumePoint point = resume_point(session_.record);
+    done_ = point.done;
+    result_.measured = !done_.empty();
+    for (const std::int64_t id : point.supersede) {
+      session_.with.sink.supersede_pass(id, "interrupted; measured again after resuming");
+      for (auto& pass : session_.record.passes) {
+        if (pass.id == id) {
+          pass.superseded = true;
+          pass.why = "interrupted; measured again after resuming";
+        }
+      }
+    }
+    session_.note(kResumed, "",
+                  std::to_string(done_.size()) + " complete passes kept, " +
+                      std::to_string(point.supersede.size()) +
+                      " interrupted passes superseded; new workers for the rest");
+  }
+
+  // Nothing was timed yet: a worker that breaks here is a preflight that failed.
+  template <typename Action>
+  void as_preflight(Action action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kBroken && !session_.sink_failed) {
+        throw Error(ErrorCode::kPreflight, error.where(), error.message());
+      }
+      throw;
+    }
+  }
+
+  void preflight() {
+    progress("preflight");
+    store::Facts facts;
+    if (!resuming()) {
+      facts.identity = session_.in.identity;
+      facts.notes = session_.in.notes;
+      facts.private_strings = session_.in.private_strings;
+      session_.commit("preflight", facts);
+      for (const auto& note : facts.notes) {
+        session_.with.observer.note(note);
+      }
+    }
+    const bool reused = session_.in.manifest.protocol.workers == record::WorkerReuse::kReuse;
+    record::PlannedPass first;
+    first.start_order = "AB";
+    as_preflight([&] { arms_.start(first, reused ? 0 : -1); });
+  }
+
+  [[nodiscard]] base::Json bindings() const {
+    base::Json bound = base::Json::object();
+    for (const auto& binding : session_.record.bindings) {
+      bound.set(binding.name, binding.value);
+    }
+    return base::Json::object({{"bindings", std::move(bound)}});
+  }
+
+  void passes(const CountsByWorkload& counts) {
+    for (const auto& planned : session_.in.plan.passes) {
+      if (planned.phase != Phase::kMeasured || done_.count(planned.index) != 0) {
+        continue;
+      }
+      const PassResult pass = run_pass_to_its_end(session_, arms_, planned, counts);
+      if (pass.end == PassEnd::kStopped) {
+        stopped(pass.text);
+        return;
+      }
+      done_.insert(planned.index);
+      if (look_stops()) {
+        return;
+      }
+    }
+    arms_.require_bindings();
+    result_.text = "all " + std::to_string(done_.size()) + " passes measured";
+  }
+
+  bool look_stops() {
+    const auto& looks = session_.in.plan.looks;
+    const auto passes = static_cast<int>(done_.size());
+    const bool is_early_look =
+        std::find(looks.begin(), looks.end(), passes) != looks.end() && passes != looks.back();
+    if (!is_early_look || !session_.with.look) {
+      return false;
+    }
+    const LookAnswer answer = session_.with.look(session_.record);
+    if (answer.stop) {
+      arms_.require_bindings();
+      session_.note(kStoppedAtLook, "after " + std::to_string(passes) + " passes", answer.why);
+      result_.text = "stopped at the look after " + std::to_string(passes) +
+                     " passes by the registered rule: " + answer.why;
+    }
+    return answer.stop;
+  }
+
+  void stopped(const std::string& why) {
+    session_.note(kStopped, "", why);
+    end_with(RunState::kStopped, ErrorCode::kBroken, why);
+  }
+
+  void end_with(RunState state, ErrorCode code, const std::string& text) {
+    result_.state = state;
+    result_.error = code;
+    result_.text = text;
+  }
+
+  void finish() {
+    try {
+      if (result_.error == ErrorCode::kMismatch && measuring_) {
+        session_.note(kBindingChanged, "", result_.text);
+      }
+      arms_.stop();
+      if (session_.with.analyze && result_.measured) {
+        session_.with.sink.commit_analysis(session_.with.analyze(session_.record));
+      }
+      const std::string utc = base::utc_text(session_.with.clock.utc_seconds());
+      result_.head_digest = session_.with.sink.finish(result_.state, result_.text, utc);
+      session_.record.state = result_.state;
+      session_.record.state_text = result_.text;
+      session_.record.finished_utc = utc;
+      session_.record.head_digest = result_.head_digest;
+      if (started_) {
+        ledger(LedgerEventKind::kRunFinished,
+               base::Json::object({{"state", result_.state == RunState::kFinished  ? "finished"
+                                             : result_.state == RunState::kStopped ? "stopped"
+                                                                                   : "broken"},
+                                   {"head_digest", result_.head_digest}}));
+      }
+    } catch (const Error& error) {  // a full disk: the file keeps what was committed before
+      if (!result_.error) {
+        end_with(RunState::kBroken, ErrorCode::kBroken, error.what());
+      }
+    }
+    progress("finished");
+  }
+
+  void ledger(LedgerEventKind kind, base::Json details) {
+    started_ = started_ || kind == LedgerEventKind::kRunStarted;
+    if (session_.with.ledger) {
+      details.set("run_file", session_.in.run_file);
+      if (resuming()) {
+        details.set("resumed", true);
+      }
+      session_.with.ledger(kind, details);
+    }
+  }
+
+  void progress(const std::string& phase) {
+    Progress now;
+    now.phase = phase;
+    now.elapsed_s = session_.elapsed_s();
+    session_.with.observer.progress(now);
+  }
+
+  Session session_;
+  Arms arms_;
+  std::set<int> done_;  // measured passes
+  bool measuring_ = false;
+  bool started_ = false;
+  RunResult result_;
+};
+
+}  // namespace
+
+RunResult carry_out(const RunInputs& in, Collaborators& with) {
+  return Run(in, with).carry_out();
+}
+
+}  // namespace abba::run

@@ -1,0 +1,73 @@
+#include "harness/run/notes.h"
+
+#include "engine/base/error.h"
+
+namespace abba::run {
+namespace {
+
+using record::Severity;
+
+constexpr NoteEntry kTable[] = {
+    {kOutputsNotChecked, Severity::kDoubt,
+     "The results of the arms were not compared: the worker declares no outputs, or the manifest "
+     "asks for no rule. A faster arm may compute something else."},
+    {kParityBlocked, Severity::kDoubt,
+     "A reference check failed in the baseline too, so no claim of parity with the reference may "
+     "be made from this run; the comparison of A with B stands."},
+    {kSlotDigestsDiffer, Severity::kInvalid,
+     "Under a bitwise rule the arms' last measured results in a block differ: B did not do the "
+     "same work while it was timed."},
+    {kDigestUnsteady, Severity::kDoubt,
+     "One arm's result of the same request changed between two slots."},
+    {kBlockTainted, Severity::kInfo,
+     "Something outside the experiment disturbed a block; the whole block leaves the statistic, "
+     "in both arms."},
+    {kBlockRepeated, Severity::kInfo,
+     "A tainted block was measured once more right away, as registered (on_taint: repeat-once)."},
+    {kWorkerFailed, Severity::kDoubt,
+     "A worker died, hung or answered wrongly in a block; its last lines are stored, no sample was "
+     "invented."},
+    {kPassSuperseded, Severity::kInfo,
+     "A pass was interrupted. What it measured is kept, enters no statistic, and the pass is "
+     "measured again whole."},
+    {kStoppedAtLook, Severity::kInfo,
+     "The registered rule ended the run at a look before its last pass. Estimates of runs that "
+     "stop early tend to be too large."},
+    {kStopped, Severity::kDoubt,
+     "The run was stopped before its plan was carried out; everything measured is kept."},
+    {kResumed, Severity::kInfo,
+     "The run was interrupted and continued with new workers whose bindings were found equal."},
+    {kRequestsFailed, Severity::kDoubt,
+     "Requests failed inside a slot; they are stored as failed."},
+    {kCpusShared, Severity::kDoubt,
+     "Harness and workers share a CPU, so the harness may disturb what it measures."},
+    {kNotCompared, Severity::kInfo,
+     "A registered source could not be compared on this machine, for the reason given."},
+    {kSpanOutside, Severity::kDoubt,
+     "A worker reported a span that does not lie inside its parent; its breakdown is not to be "
+     "trusted."},
+    {kBindingChanged, Severity::kInvalid,
+     "An executable, library or file of an arm changed while the run went on; measuring stopped "
+     "there."},
+    {kRegisteredJustNow, Severity::kInfo,
+     "The experiment was registered by the same command that ran it, so the registration proves "
+     "little more than the run itself."},
+};
+
+}  // namespace
+
+std::span<const NoteEntry> note_table() {
+  return kTable;
+}
+
+record::Note make_note(std::string_view code, std::string where, std::string text) {
+  for (const NoteEntry& entry : kTable) {
+    if (entry.code == code) {
+      return {std::string(code), entry.severity, std::move(where), std::move(text)};
+    }
+  }
+  ABBA_CHECK(!"code of the note table");
+  return {};
+}
+
+}  // namespace abba::run

@@ -1,0 +1,67 @@
+// The state that the phases of one run share: what was asked, what was found out so far (the same
+// record that the run file gives back), the next free ids. Everything that is stored goes through
+// it, so that memory and file never disagree.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/host/affinity.h"
+#include "harness/manifest/files.h"
+#include "harness/record/manifest.h"
+#include "harness/record/plan.h"
+#include "harness/run/arm_command.h"
+#include "harness/run/collaborators.h"
+
+namespace abba::run {
+
+struct RunInputs {
+  record::Manifest manifest;
+  record::Plan plan;
+  std::map<std::string, ArmCommand> commands;  // "A", "B", and "reference" if declared
+  std::vector<manifest::ResolvedFile> files;
+  host::CpuSplit cpus;
+  std::vector<record::Identity> identity;
+  std::vector<record::Note> notes;                     // found before the run file was opened
+  std::map<std::string, std::string> private_strings;  // host name, ...
+  std::map<std::string, std::string> fixed_hashes;     // binding name -> value demanded beforehand
+  bool exploratory = false;
+  std::string run_file;  // name for ledger events
+  const record::RunRecord* resume_from = nullptr;
+};
+
+class Session {
+ public:
+  Session(const RunInputs& inputs, Collaborators& with);
+
+  // Stores the facts and adds them to the record. Throws what the sink throws.
+  void commit(std::string_view kind, const store::Facts& facts);
+  void note(std::string_view code, std::string where, std::string text);
+
+  [[nodiscard]] double elapsed_s();
+  std::int64_t next_id() { return ++last_id_; }
+  [[nodiscard]] const record::SlotCounts* counts(const std::string& workload) const;
+  [[nodiscard]] const record::Workload& workload(const std::string& id) const;
+  // The boundaries to time: the workload's, or the first outermost one the workers declare.
+  [[nodiscard]] std::vector<std::string> boundaries(const record::Workload& workload) const;
+
+  const RunInputs& in;
+  Collaborators& with;
+  record::RunRecord record;
+  std::int64_t start_ns = 0;
+  double earlier_s = 0;       // measured in earlier sessions of a resumed run
+  std::int64_t requests = 0;  // made so far, warm-ups and earlier sessions included
+  std::int64_t last_slot_end_ns = 0;
+  std::map<std::string, std::string> digests;  // "A/WORKLOAD" -> digest of its last clean slot
+  std::map<std::string, double> block_s;       // by workload: last duration, for the estimate
+  double start_s = 0;                          // last duration of starting both workers
+  bool sink_failed = false;  // an error from here on is the sink's, not a worker's
+
+ private:
+  std::int64_t last_id_ = 0;
+};
+
+}  // namespace abba::run
