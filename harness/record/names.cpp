@@ -106,4 +106,9 @@ std::string_view name(Word value) {
   return pick(kNames, static_cast<int>(value));
 }
 
+std::string_view name(Criterion value) {
+  static constexpr std::string_view kNames[] = {"none", "met", "not met", "undecided"};
+  return pick(kNames, static_cast<int>(value));
+}
+
 }  // namespace abba::record

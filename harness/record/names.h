@@ -28,6 +28,7 @@ std::string_view name(LedgerEventKind value);
 std::string_view name(RunState value);
 std::string_view name(Severity value);
 std::string_view name(Word value);
+std::string_view name(Criterion value);
 
 // The enumerator of that name, or nothing: parse_name<Order>("ABBA/BAAB").
 template <typename Enum>

@@ -1,0 +1,105 @@
+#include "harness/store/open_run.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/store/schema.h"
+#include "harness/store/xz.h"
+
+namespace abba::store {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+
+constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+
+std::string first_bytes(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    throw Error(ErrorCode::kBadInput, path, "there is no such file; `abba list` shows the runs");
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw Error(ErrorCode::kBadInput, path,
+                "is no regular file; name a .sqlite or .sqlite.xz file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(kSqliteMagic.size(), '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (file.bad() || !file.is_open()) {
+    throw Error(ErrorCode::kBadInput, path, "cannot be read; check its permissions");
+  }
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return bytes;
+}
+
+void require_sqlite(std::string_view bytes, const std::string& path) {
+  if (!bytes.starts_with(kSqliteMagic)) {
+    throw Error(ErrorCode::kBadInput, path,
+                bytes.empty() ? "is empty; a run file holds an SQLite database"
+                              : "is no run file (no SQLite database)");
+  }
+}
+
+void check_whole(Database& database) {
+  const std::string verdict = database.text("PRAGMA quick_check(1)");
+  if (verdict != "ok") {
+    throw Error(ErrorCode::kBadInput, database.path(), "is damaged: " + verdict);
+  }
+  Statement broken = database.prepare("PRAGMA foreign_key_check");
+  if (broken.step()) {
+    throw Error(ErrorCode::kBadInput, database.path(),
+                "is damaged: a row of " + broken.text(0) + " refers to a row of " + broken.text(2) +
+                    " that is not there");
+  }
+}
+
+// A database that a crash left open in WAL mode cannot be read from memory unless its header says
+// otherwise (bytes 18 and 19: 2 = WAL, 1 = rollback journal).
+Database from_memory(const std::string& path, std::string bytes, bool writable) {
+  if (bytes.size() > 19 && bytes[18] == 2) {
+    bytes[18] = bytes[19] = 1;
+  }
+  return Database::from_bytes(path, bytes, writable);
+}
+
+Database migrated_copy(const std::string& path, std::string bytes) {
+  Database database = from_memory(path, std::move(bytes), true);
+  migrate(database);
+  return database;
+}
+
+}  // namespace
+
+Database open_run(const std::string& path, const OpenOptions& options) {
+  std::string bytes = first_bytes(path);
+  const bool compressed = is_xz(bytes);
+  if (compressed) {
+    bytes = xz_decompress(base::read_file(path, options.max_bytes), path, options.max_bytes);
+  }
+  require_sqlite(bytes, path);
+  Database database =
+      compressed ? from_memory(path, bytes, false) : Database(path, Database::Mode::kRead);
+  if (database.integer("PRAGMA application_id") != kApplicationId) {
+    throw Error(ErrorCode::kBadInput, path,
+                "is an SQLite database of another program, no run file");
+  }
+  database.execute("PRAGMA cell_size_check = ON");
+  if (options.check) {
+    check_whole(database);
+  }
+  if (database.integer("PRAGMA user_version") < kSchemaVersion) {
+    Database copy = migrated_copy(
+        path, compressed ? std::move(bytes) : base::read_file(path, options.max_bytes));
+    require_own_schema(copy);
+    return copy;
+  }
+  migrate(database);  // only refuses newer layouts here
+  require_own_schema(database);
+  return database;
+}
+
+}  // namespace abba::store

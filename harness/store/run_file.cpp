@@ -1,0 +1,215 @@
+#include "harness/store/run_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/record/names.h"
+#include "harness/store/chain.h"
+#include "harness/store/database.h"
+#include "harness/store/record_json.h"
+#include "harness/store/row_writer.h"
+#include "harness/store/schema.h"
+#include "harness/store/xz.h"
+
+namespace abba::store {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+
+const std::string kNoDigest(64, '0');
+
+void reserve_name(const std::string& path) {
+  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  if (file < 0) {
+    throw Error(ErrorCode::kBroken, path,
+                errno == EEXIST ? "exists already; a run never replaces another"
+                                : "cannot be created: " + base::errno_text(errno));
+  }
+  ::close(file);
+}
+
+void configure(Database& database, const RunFileOptions& options) {
+  database.set_busy_timeout(options.busy_timeout_ms);
+  database.execute("PRAGMA foreign_keys = ON");
+  database.execute("PRAGMA journal_mode = WAL");
+  database.execute("PRAGMA synchronous = NORMAL");
+  database.execute("PRAGMA cache_size = -16000");
+  if (options.max_bytes > 0) {
+    const std::int64_t pages = options.max_bytes / database.integer("PRAGMA page_size");
+    database.execute("PRAGMA max_page_count = " + std::to_string(pages));
+  }
+}
+
+void remove_file(const std::string& path) {
+  std::error_code ignored;
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    std::filesystem::remove(path + suffix, ignored);
+  }
+}
+
+}  // namespace
+
+struct RunFile::Impl {
+  explicit Impl(const std::string& path) : database(path, Database::Mode::kWrite) {}
+
+  // Statements are compiled once the tables exist.
+  void start_writing() {
+    rows.emplace(database);
+    content.emplace(database);
+    const std::vector<ChainEntry> entries = read_chain(database);
+    if (!entries.empty()) {
+      last = entries.back();
+    }
+  }
+
+  // One transaction: the rows that `write` adds and their entry in the chain.
+  template <typename Write>
+  void commit(std::string_view kind, const Write& write) {
+    ABBA_CHECK(!finished);
+    Transaction transaction(database);
+    ChainEntry entry;
+    entry.seq = last.seq + 1;
+    entry.kind = kind;
+    entry.previous = last.digest.empty() ? kNoDigest : last.digest;
+    rows->set_entry(entry.seq);
+    write(*rows);
+    entry.content = content->digest(entry.seq);
+    entry.digest = entry_digest(entry);
+    database
+        .prepare(
+            "INSERT INTO chain (seq, kind, content, previous, digest) VALUES "
+            "(?, ?, ?, ?, ?)")
+        .run(entry.seq, entry.kind, entry.content, entry.previous, entry.digest);
+    transaction.commit();
+    last = std::move(entry);
+  }
+
+  Database database;
+  std::optional<RowWriter> rows;
+  std::optional<ContentDigest> content;
+  ChainEntry last;
+  bool finished = false;
+};
+
+RunFile::RunFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RunFile::RunFile(RunFile&&) noexcept = default;
+RunFile& RunFile::operator=(RunFile&&) noexcept = default;
+RunFile::~RunFile() = default;
+
+RunFile RunFile::create(const std::string& path, const record::RunRecord& start,
+                        const RunTexts& texts, const RunFileOptions& options) {
+  reserve_name(path);
+  try {
+    auto impl = std::make_unique<Impl>(path);
+    configure(impl->database, options);
+    migrate(impl->database);
+    impl->start_writing();
+    impl->commit("created", [&](RowWriter& rows) {
+      rows.run(start);
+      rows.manifest(start.manifest);
+      rows.document("manifest_text", texts.manifest_text);
+      rows.document("lock", texts.lock.dump());
+      rows.document("registration", to_json(start.registration).dump());
+      rows.document("plan", to_json(start.plan).dump());
+      rows.notes(start.notes);
+    });
+    return RunFile(std::move(impl));
+  } catch (...) {
+    remove_file(path);  // nothing half-written: we made it a moment ago
+    throw;
+  }
+}
+
+RunFile RunFile::open_for_resume(const std::string& path, const RunFileOptions& options) {
+  const record::RunRecord run = read_run(path, {.samples = false, .environment = false});
+  if (run.state == record::RunState::kFinished) {
+    throw Error(ErrorCode::kBadInput, path,
+                "is a finished run, which is never amended; start a new run");
+  }
+  if (path.ends_with(".xz")) {
+    throw Error(ErrorCode::kBadInput, path, "is compressed; unpack it with `xz -d` to go on");
+  }
+  auto impl = std::make_unique<Impl>(path);
+  configure(impl->database, options);
+  migrate(impl->database);
+  impl->start_writing();
+  impl->commit("resumed", [&](RowWriter& rows) {
+    rows.change("run", 1, "state", std::string(record::name(record::RunState::kRunning)));
+    rows.change("run", 1, "state_text", "");
+    rows.change("run", 1, "finished_utc", "");
+    rows.change("run", 1, "resumed", std::to_string(run.resumed + 1));
+  });
+  return RunFile(std::move(impl));
+}
+
+void RunFile::commit_facts(std::string_view kind, const Facts& facts) {
+  impl_->commit(kind, [&](RowWriter& rows) { rows.facts(facts); });
+}
+
+void RunFile::begin_pass(const record::Pass& pass) {
+  impl_->commit("pass begun", [&](RowWriter& rows) { rows.pass(pass); });
+}
+
+void RunFile::end_pass(std::int64_t pass_id, std::int64_t end_ns) {
+  impl_->commit("pass ended", [&](RowWriter& rows) {
+    rows.change("pass", pass_id, "end_ns", std::to_string(end_ns));
+  });
+}
+
+void RunFile::supersede_pass(std::int64_t pass_id, std::string_view why) {
+  impl_->commit("pass superseded", [&](RowWriter& rows) {
+    rows.change("pass", pass_id, "superseded", "1");
+    rows.change("pass", pass_id, "why", std::string(why));
+  });
+}
+
+void RunFile::commit_block(std::int64_t pass_id, const record::Block& block,
+                           const std::vector<record::EnvironmentReading>& environment,
+                           const std::vector<record::Note>& notes) {
+  impl_->commit("block", [&](RowWriter& rows) {
+    rows.block(pass_id, block);
+    rows.environment(environment);
+    rows.notes(notes);
+  });
+}
+
+void RunFile::commit_analysis(const record::Analysis& analysis) {
+  impl_->commit("analysis", [&](RowWriter& rows) { rows.analysis(analysis); });
+}
+
+std::string RunFile::finish(record::RunState state, std::string_view text,
+                            std::string_view finished_utc) {
+  ABBA_CHECK(state != record::RunState::kRunning);
+  impl_->commit("finished", [&](RowWriter& rows) {
+    rows.change("run", 1, "state", std::string(record::name(state)));
+    rows.change("run", 1, "state_text", std::string(text));
+    rows.change("run", 1, "finished_utc", std::string(finished_utc));
+  });
+  impl_->finished = true;
+  impl_->content.reset();
+  impl_->rows.reset();
+  try {
+    impl_->database.execute("PRAGMA journal_mode = DELETE");
+  } catch (const Error&) {
+    // A reader keeps the file open. The run is stored; its journal stays beside the file until the
+    // last reader closes it.
+  }
+  return impl_->last.digest;
+}
+
+const std::string& RunFile::path() const {
+  return impl_->database.path();
+}
+
+std::string RunFile::head_digest() const {
+  return impl_->last.digest;
+}
+
+}  // namespace abba::store

@@ -1,0 +1,40 @@
+// A whole run drawn from a seed, and the calls that write it: what the tests of the store and of
+// evidence start from. Every member of every struct holds something that is not its default.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/record/run_record.h"
+#include "harness/record/verdict.h"
+#include "harness/store/run_file.h"
+
+namespace abba::testing {
+
+// Two workloads, one feasibility pass and two measured passes as its plan says, finished.
+record::RunRecord random_run(std::uint64_t seed);
+store::RunTexts texts_of(const record::RunRecord& run);
+record::Analysis random_analysis(std::uint64_t seed);
+
+// Writes what precedes the passes; then pass by pass.
+store::RunFile create_run(const std::string& path, const record::RunRecord& run,
+                          const store::RunFileOptions& options = {});
+void commit_pass(store::RunFile& file, const record::RunRecord& run, const record::Pass& pass);
+// The whole run; returns the head digest.
+std::string write_run(const std::string& path, const record::RunRecord& run);
+
+// A fresh folder below the system's temporary folder, removed at the end.
+class Folder {
+ public:
+  Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace abba::testing
