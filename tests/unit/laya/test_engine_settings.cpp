@@ -1,0 +1,61 @@
+// Settings and factor levels: what is accepted arrives, what is not is named with what would be.
+#include <gtest/gtest.h>
+
+#include "engine/base/error.h"
+#include "experiments/laya/engine_settings.h"
+
+namespace abba::laya {
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    read_settings(base::parse_json(text, "test"), {});
+  } catch (const base::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EngineSettings, DefaultsAndWrittenOutFormAreTheSame) {
+  const cpu::Settings defaults = read_settings(base::Json(), {});
+  const cpu::Settings again = read_settings(settings_json(defaults), {});
+  EXPECT_EQ(settings_json(again).canonical(), settings_json(defaults).canonical());
+  EXPECT_EQ(again.precision, ops::Precision::kBf16);
+  EXPECT_EQ(again.threads, 1);
+}
+
+TEST(EngineSettings, EveryKeyIsRead) {
+  const cpu::Settings settings = read_settings(
+      base::parse_json(
+          R"({"backend": "cpu", "precision": "fp32", "threads": 2, "product": "widened", "isa": "avx2"})",
+          "test"),
+      {});
+  EXPECT_EQ(settings.precision, ops::Precision::kFp32);
+  EXPECT_EQ(settings.threads, 2);
+  EXPECT_EQ(settings.product, cpu::ProductPath::kWidened);
+  EXPECT_EQ(settings.isa, cpu::Isa::kAvx2);
+}
+
+TEST(EngineSettings, BadSettingsSayWhatWouldBeAccepted) {
+  EXPECT_NE(refusal(R"({"precision": "fp8"})").find("accepted is bf16, fp32"), std::string::npos);
+  EXPECT_NE(refusal(R"({"precision": 16})").find("accepted is bf16, fp32"), std::string::npos);
+  EXPECT_NE(refusal(R"({"threads": 0})").find("1 to 256"), std::string::npos);
+  EXPECT_NE(refusal(R"({"threads": 1.5})").find("1 to 256"), std::string::npos);
+  EXPECT_NE(refusal(R"({"backend": "tpu"})").find("\"cpu\""), std::string::npos);
+  EXPECT_NE(refusal(R"({"treads": 1})").find("unknown key \"treads\""), std::string::npos);
+}
+
+TEST(EngineSettings, EveryLevelOfEveryFactorCanBeChosenAndReadBack) {
+  for (const ops::VariantTable& table : ops::variant_tables()) {
+    for (const ops::Variant& variant : table.variants) {
+      const ops::Choices choices =
+          read_choices({{std::string(table.factor), std::string(variant.name)}});
+      EXPECT_EQ(choices_map(choices).at(std::string(table.factor)), variant.name);
+    }
+  }
+  EXPECT_THROW(read_choices({{"rope", "r9_h9"}}), base::Error);
+  EXPECT_THROW(read_choices({{"ropes", "r1_h8"}}), base::Error);
+}
+
+}  // namespace
+}  // namespace abba::laya

@@ -1,0 +1,99 @@
+// The engine's worker on `tiny`, driven through its own methods: levels that claim equal bits give
+// equal bits, repeats are equal, other inputs are not.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "engine/checkpoint/config.h"
+#include "engine/checkpoint/synthetic.h"
+#include "experiments/laya/laya_worker.h"
+
+namespace abba::laya {
+namespace {
+
+using abba_worker::Json;
+
+class LayaWorkerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dir_ = (std::filesystem::temp_directory_path() / ("abba_laya_" + std::to_string(getpid())))
+               .string();
+    checkpoint::make_synthetic(checkpoint::family_config("tiny"), {.seed = 1, .out_dir = dir_});
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
+
+  static std::unique_ptr<LayaWorker> loaded(const std::map<std::string, std::string>& factors,
+                                            const std::string& settings = "{}") {
+    auto worker = std::make_unique<LayaWorker>();
+    abba_worker::LoadRequest request;
+    request.settings = Json::parse(settings);
+    request.files = {{"checkpoint", dir_}, {"fixtures", ABBA_FIXTURES_DIR}};
+    request.factors = factors;
+    abba_worker::LoadReply reply;
+    worker->load(request, reply);
+    return worker;
+  }
+
+  // Digested bytes of every stage after one request.
+  static std::map<std::string, std::string> answer(LayaWorker& worker, const std::string& input) {
+    abba_worker::Workload workload;
+    workload.id = input;
+    workload.input = Json::parse(input);
+    worker.prepare(workload);
+    worker.request();
+    std::map<std::string, std::string> stages;
+    for (const abba_worker::Tensor& tensor : worker.outputs({}, true)) {
+      stages[tensor.stage] = tensor.data;
+    }
+    return stages;
+  }
+
+  static std::string dir_;
+};
+
+std::string LayaWorkerTest::dir_;
+
+TEST_F(LayaWorkerTest, RopeLevelsGiveEqualBitsOnEveryStage) {
+  const auto baseline = answer(*loaded({{"rope", "row_block_32"}}), R"({"fixture": "short_3"})");
+  EXPECT_EQ(baseline.size(), 3U);
+  for (const char* level : {"row_block_32_div64", "r1_h4", "r2_h4", "r1_h8"}) {
+    EXPECT_EQ(answer(*loaded({{"rope", level}}), R"({"fixture": "short_3"})"), baseline) << level;
+  }
+}
+
+TEST_F(LayaWorkerTest, RepeatsAreEqualAndOtherInputsAreNot) {
+  const auto worker = loaded({});
+  const auto first = answer(*worker, R"({"fixture": "medium_1"})");
+  EXPECT_NE(answer(*worker, R"({"fixture": "short_1"})").at("logits"), first.at("logits"));
+  EXPECT_EQ(answer(*worker, R"({"fixture": "medium_1"})"), first);
+}
+
+TEST_F(LayaWorkerTest, AHookAlsoAnswersTheOrderOfItsRows) {
+  const auto stages =
+      answer(*loaded({}),
+             R"({"hook": {"rows": 12, "tokens": 60, "batch": 8, "kind": "score", "seed": 1}})");
+  ASSERT_EQ(stages.count("ranking"), 1U);
+  EXPECT_EQ(stages.at("ranking").size(), 12U * 4U);
+}
+
+TEST_F(LayaWorkerTest, PrecisionChangesBits) {
+  EXPECT_NE(
+      answer(*loaded({}, R"({"precision": "fp32"})"), R"({"fixture": "short_1"})").at("logits"),
+      answer(*loaded({}), R"({"fixture": "short_1"})").at("logits"));
+}
+
+TEST_F(LayaWorkerTest, WhatCannotBeDoneIsRefused) {
+  const auto worker = loaded({});
+  abba_worker::Workload workload;
+  workload.id = "w";
+  workload.input = Json::parse(R"({"fixture": "short_1", "checkpoint": "student"})");
+  EXPECT_THROW(worker->prepare(workload), abba_worker::Refused);
+  workload.input = Json::parse(
+      R"({"hook": {"rows": 12, "tokens": 60, "batch": 8, "kind": "score", "seed": 1}})");
+  workload.boundaries = {"encoder"};
+  EXPECT_THROW(worker->prepare(workload), abba_worker::Refused);
+}
+
+}  // namespace
+}  // namespace abba::laya
