@@ -44,6 +44,7 @@ inline checkpoint::ModelConfig small_config() {
   config.vocab_size = 60;
   config.pad_token_id = 0;
   config.half_window = 3;
+  config.max_positions = 256;  // rotation tables are made for all of them
   config.layer_count = 4;
   using checkpoint::LayerType;
   config.layer_types = {LayerType::kFull, LayerType::kSliding, LayerType::kSliding,
