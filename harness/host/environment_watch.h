@@ -23,6 +23,9 @@ struct SlotExposure {
   std::int64_t foreign_resolution_ns = 0;  // what rounding alone can add to foreign_ns
   std::int64_t steal_ns = -1;
   std::int64_t steal_resolution_ns = 0;
+  // Time threads of the active worker were ready but not running, exact to the nanosecond; -1 =
+  // unreadable, or explained by their own number (more threads than CPUs).
+  std::int64_t waited_ns = -1;
   std::int64_t idle_arm_ns = -1;           // CPU time of watched workers that should have been idle
   std::int64_t switches_involuntary = -1;  // of the active worker
   std::int64_t migrations = -1;
@@ -30,9 +33,11 @@ struct SlotExposure {
   bool worker_left_cpus = false;  // a thread of the active worker may run elsewhere
 };
 
-// Coded reasons, comma separated, empty = clean: "cpu-load" (foreign plus steal above 2 % of the
-// wall, beyond what the counters' rounding can explain; not under Load::kExpected), "idle-arm-busy"
-// (the same limit, always), "affinity-lost" (always).
+// Coded reasons, comma separated, empty = clean. Limit: 2 % of the slot's wall, at least one 10 ms
+// tick, which is all that the counters resolve.
+// "cpu-load": the larger of foreign CPU time (beyond rounding) and waiting, plus steal (beyond
+// rounding), above the limit; not under Load::kExpected. "idle-arm-busy": the other worker used CPU
+// time above the limit. "affinity-lost": the active worker may run elsewhere.
 std::string taint(const SlotExposure& exposure, record::Load load);
 
 class EnvironmentWatch {
