@@ -209,6 +209,21 @@ class Analyser {
         return &note;
       }
     }
+    return fatal_in_run(out_.verdicts[i].workload);
+  }
+
+  // What the run itself found fatal: about this workload, or about no workload in particular.
+  [[nodiscard]] const Note* fatal_in_run(const std::string& workload) const {
+    const auto names_another = [&](const Note& note) {
+      return note.where != workload &&
+             std::any_of(out_.verdicts.begin(), out_.verdicts.end(),
+                         [&](const Verdict& verdict) { return verdict.workload == note.where; });
+    };
+    for (const Note& note : run_.notes) {
+      if (note.severity == Severity::kInvalid && !names_another(note)) {
+        return &note;
+      }
+    }
     return nullptr;
   }
 

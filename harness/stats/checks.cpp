@@ -33,9 +33,9 @@ struct Condition {
 };
 
 const Condition kConditions[] = {
-    {"SM clock", {"sm_clock_mhz"}, false, kDefaultLimit},
-    {"foreign GPU time", {"foreign_gpu_ns"}, true, 0},
-    {"foreign plus stolen CPU time", {"foreign_ns", "steal_ns"}, true, kForeignCpuLimit},
+    {"SM clock", {"gpu.sm_clock"}, false, kDefaultLimit},
+    {"foreign GPU time", {"gpu.foreign"}, true, 0},
+    {"foreign plus stolen CPU time", {"foreign.cpu", "steal.cpu"}, true, kForeignCpuLimit},
 };
 
 // slot -> key -> mean of its readings that are numbers
@@ -165,7 +165,8 @@ std::vector<record::Note> check_carry_over(const record::RunRecord& run,
   }
   verdict.carry_over_effect = std::expm1(mean(values));
   verdict.carry_over = to_fraction(student_interval(values, kLevel));
-  const double limit = run.manifest.success.harm_limit.value_or(kDefaultLimit);
+  const double harm_limit = run.manifest.success.harm_limit.value_or(kDefaultLimit);
+  const double limit = harm_limit > 0 && harm_limit < 1 ? harm_limit : kDefaultLimit;
   if (outside(verdict.carry_over, -limit, limit)) {
     return {make_note("N023", verdict.workload,
                       fmt::format("95 % interval {}, limit {}", interval_text(verdict.carry_over),

@@ -1,6 +1,6 @@
 // What a plan can see: normal-theory sizes for the mean of P pass values with standard deviation
-// sd, by (t(1 - a) + t(power)) sd / sqrt(P). Reproduces the table of passes in the statistics page
-// (10 / 13 passes for one sd at 80 / 90 % power, 11 / 13 for equivalence).
+// sd, by (t(1 - a) + t(power)) sd / sqrt(P). Within one pass of the noncentral t (10 / 13 passes
+// for one sd at 80 / 90 % power, 11 / 13 for equivalence).
 #pragma once
 
 namespace abba::stats {
