@@ -1,0 +1,48 @@
+#include "engine/cpu/exactness.h"
+
+#include "tests/unit/cpu/test_data.h"
+
+namespace abba::cpu {
+namespace {
+
+Settings settings_of(const Way& way) {
+  Settings settings;
+  settings.precision = way.precision;
+  settings.isa = way.isa;
+  settings.product = way.product;
+  settings.threads = way.threads;
+  return settings;
+}
+
+class Exactness : public testing::TestWithParam<Way> {};
+
+TEST_P(Exactness, every_level_that_declares_bits_is_proved_bitwise) {
+  Settings settings = settings_of(GetParam());
+  for (const ops::VariantTable& table : ops::variant_tables()) {
+    for (const ops::Variant& variant : table.variants) {
+      ops::set_choice(settings.choices, table.factor, variant.name);
+      const auto proved = prove_exactness(settings, 128);
+      ASSERT_EQ(proved.size(), ops::variant_tables().size());
+      for (const ProvedLevel& level : proved) {
+        const bool is_declared_tolerance =
+            level.factor == "head_last_layer" && settings.isa == Isa::kAvx512;
+        if (is_declared_tolerance) continue;
+        EXPECT_EQ(level.proved, ops::ExactnessKind::kBitwise)
+            << level.factor << " " << level.level << ": " << level.detail;
+        EXPECT_EQ(level.level, ops::level_of(settings.choices, level.factor));
+      }
+    }
+  }
+}
+
+TEST_P(Exactness, rows_of_the_decision_layers_products_keep_their_bits) {
+  if (GetParam().isa == Isa::kAvx512) GTEST_SKIP() << "declared, and proved at load, per machine";
+  const auto backend = make_backend(settings_of(GetParam()));
+  EXPECT_EQ(count_row_differences(*backend, 130, 1024, 512), 0);
+  EXPECT_EQ(count_row_differences(*backend, 64, 4096, 187), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(cpu, Exactness, testing::ValuesIn(ways()), way_name);
+
+}  // namespace
+}  // namespace abba::cpu
