@@ -54,16 +54,19 @@ std::string sentence(int code, const std::string& detail) {
               sentence(code, detail));
 }
 
+// A connection serves one thread at a time: no locks inside it.
+constexpr int kUnshared = SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX;
+
 int open_flags(Database::Mode mode) {
   switch (mode) {
     case Database::Mode::kRead:
-      return SQLITE_OPEN_READONLY | SQLITE_OPEN_PRIVATECACHE;
+      return SQLITE_OPEN_READONLY | kUnshared;
     case Database::Mode::kWrite:
-      return SQLITE_OPEN_READWRITE | SQLITE_OPEN_PRIVATECACHE;
+      return SQLITE_OPEN_READWRITE | kUnshared;
     case Database::Mode::kMemory:
       break;
   }
-  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY;
+  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | kUnshared;
 }
 
 }  // namespace

@@ -39,7 +39,6 @@ class Statement {
     int index = 0;
     (bind(index++, values), ...);
     step();
-    reset();
   }
 
   enum class Kind { kNull, kInteger, kReal, kText, kBlob };
@@ -58,6 +57,7 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
+// Not for use by several threads at once.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kMemory };

@@ -21,6 +21,28 @@ bool is_private_identity(const record::Identity& identity) {
   return std::find(kKeys.begin(), kKeys.end(), identity.key) != kKeys.end();
 }
 
+// Rows of one INSERT: opening and closing its cursors costs as much as some rows.
+constexpr std::size_t kSampleRows = 16;
+
+std::string insert_samples(std::size_t rows) {
+  std::string sql =
+      "INSERT INTO sample (slot, seq, warmup, t_start_ns, duration_ns, status) VALUES ";
+  for (std::size_t row = 0; row < rows; ++row) {
+    sql += row == 0 ? "(?, ?, ?, ?, ?, ?)" : ", (?, ?, ?, ?, ?, ?)";
+  }
+  return sql;
+}
+
+int bind_sample(Statement& row, int index, std::int64_t slot_id, const record::Sample& sample) {
+  row.bind(index++, slot_id);
+  row.bind(index++, sample.seq);
+  row.bind(index++, sample.warmup);
+  row.bind(index++, sample.start_ns);
+  row.bind(index++, sample.duration_ns);
+  row.bind(index++, static_cast<int>(sample.status));
+  return index;
+}
+
 template <typename Map>
 Json object_of(const Map& map) {
   Json object = Json::object();
@@ -43,12 +65,15 @@ Json array_of(const List& list) {
 
 RowWriter::RowWriter(Database& database)
     : database_(database),
+      block_(database.prepare(
+          "INSERT INTO block (id, entry, pass, phase, workload, boundary, slot_order, taint, "
+          "failed, failure) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")),
       slot_(
           database.prepare("INSERT INTO slot (id, block, position, arm, worker, start_ns, end_ns, "
                            "idle_gap_ns, allocations, failures, digest) VALUES "
                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")),
-      sample_(database.prepare("INSERT INTO sample (slot, seq, warmup, t_start_ns, duration_ns, "
-                               "status) VALUES (?, ?, ?, ?, ?, ?)")),
+      sample_(database.prepare(insert_samples(1))),
+      samples_(database.prepare(insert_samples(kSampleRows))),
       value_(database.prepare("INSERT INTO value (slot, ordinal, seq, metric, value) VALUES "
                               "(?, ?, ?, ?, ?)")),
       span_(database.prepare("INSERT INTO span (slot, ordinal, seq, name, parent, start_ns, "
@@ -108,7 +133,8 @@ std::string RowWriter::private_string(const std::string& key, const std::string&
     if (known.bytes(0) == text) {
       return key;
     }
-    unique_key += "#" + std::to_string(entry_);
+    unique_key += '#';
+    unique_key += std::to_string(entry_);
   }
   known.reset();
   constexpr std::size_t kSaltBytes = 16;
@@ -291,12 +317,8 @@ void RowWriter::pass(const record::Pass& pass) {
 }
 
 void RowWriter::block(std::int64_t pass_id, const record::Block& block) {
-  database_
-      .prepare(
-          "INSERT INTO block (id, entry, pass, phase, workload, boundary, slot_order, taint, "
-          "failed, failure) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(block.id, entry_, pass_id, record::name(block.phase), block.workload, block.boundary,
-           block.slot_order, block.taint, block.failed, block.failure);
+  block_.run(block.id, entry_, pass_id, record::name(block.phase), block.workload, block.boundary,
+             block.slot_order, block.taint, block.failed, block.failure);
   for (const record::Slot& item : block.slots) {
     slot(block.id, item);
   }
@@ -318,9 +340,17 @@ void RowWriter::slot(std::int64_t block_id, const record::Slot& slot) {
 }
 
 void RowWriter::samples(std::int64_t slot_id, const std::vector<record::Sample>& samples) {
-  for (const record::Sample& sample : samples) {
-    sample_.run(slot_id, sample.seq, sample.warmup, sample.start_ns, sample.duration_ns,
-                static_cast<int>(sample.status));
+  std::size_t next = 0;
+  for (; next + kSampleRows <= samples.size(); next += kSampleRows) {
+    int index = 0;
+    for (std::size_t row = 0; row < kSampleRows; ++row) {
+      index = bind_sample(samples_, index, slot_id, samples[next + row]);
+    }
+    samples_.step();
+  }
+  for (; next < samples.size(); ++next) {
+    bind_sample(sample_, 0, slot_id, samples[next]);
+    sample_.step();
   }
 }
 

@@ -49,8 +49,10 @@ class RowWriter {
   Database& database_;
   std::int64_t entry_ = 0;
   std::int64_t changes_ = 0;  // in this entry
+  Statement block_;
   Statement slot_;
   Statement sample_;
+  Statement samples_;  // kSampleRows at a time
   Statement value_;
   Statement span_;
   Statement environment_;

@@ -41,6 +41,7 @@ void configure(Database& database, const RunFileOptions& options) {
   database.execute("PRAGMA journal_mode = WAL");
   database.execute("PRAGMA synchronous = NORMAL");
   database.execute("PRAGMA cache_size = -16000");
+  database.execute("PRAGMA wal_autocheckpoint = 8000");  // pages: fewer waits for the disk
   if (options.max_bytes > 0) {
     const std::int64_t pages = options.max_bytes / database.integer("PRAGMA page_size");
     database.execute("PRAGMA max_page_count = " + std::to_string(pages));
@@ -63,6 +64,8 @@ struct RunFile::Impl {
   void start_writing() {
     rows.emplace(database);
     content.emplace(database);
+    insert_entry.emplace(database.prepare(
+        "INSERT INTO chain (seq, kind, content, previous, digest) VALUES (?, ?, ?, ?, ?)"));
     const std::vector<ChainEntry> entries = read_chain(database);
     if (!entries.empty()) {
       last = entries.back();
@@ -82,11 +85,7 @@ struct RunFile::Impl {
     write(*rows);
     entry.content = content->digest(entry.seq);
     entry.digest = entry_digest(entry);
-    database
-        .prepare(
-            "INSERT INTO chain (seq, kind, content, previous, digest) VALUES "
-            "(?, ?, ?, ?, ?)")
-        .run(entry.seq, entry.kind, entry.content, entry.previous, entry.digest);
+    insert_entry->run(entry.seq, entry.kind, entry.content, entry.previous, entry.digest);
     transaction.commit();
     last = std::move(entry);
   }
@@ -94,6 +93,7 @@ struct RunFile::Impl {
   Database database;
   std::optional<RowWriter> rows;
   std::optional<ContentDigest> content;
+  std::optional<Statement> insert_entry;
   ChainEntry last;
   bool finished = false;
 };
@@ -193,6 +193,7 @@ std::string RunFile::finish(record::RunState state, std::string_view text,
     rows.change("run", 1, "finished_utc", std::string(finished_utc));
   });
   impl_->finished = true;
+  impl_->insert_entry.reset();
   impl_->content.reset();
   impl_->rows.reset();
   try {
