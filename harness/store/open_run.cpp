@@ -1,5 +1,6 @@
 #include "harness/store/open_run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -45,7 +46,8 @@ void require_sqlite(std::string_view bytes, const std::string& path) {
 }
 
 void check_whole(Database& database) {
-  const std::string verdict = database.text("PRAGMA quick_check(1)");
+  std::string verdict = database.text("PRAGMA quick_check(1)");
+  std::replace(verdict.begin(), verdict.end(), '\n', ' ');
   if (verdict != "ok") {
     throw Error(ErrorCode::kBadInput, database.path(), "is damaged: " + verdict);
   }
