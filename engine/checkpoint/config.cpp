@@ -172,8 +172,9 @@ ModelConfig read_config(const std::string& checkpoint_dir) {
   const base::JsonLimits limits{.max_bytes = std::size_t{1} << 20U, .max_depth = 16};
   const std::string encoder_path = checkpoint_dir + "/encoder/config.json";
   const std::string agent_path = checkpoint_dir + "/rl_agent_config.json";
-  return parse_config(base::parse_json_file(encoder_path, limits), encoder_path,
-                      base::parse_json_file(agent_path, limits), agent_path);
+  const Json encoder = base::parse_json_file(encoder_path, limits);
+  const Json agent = base::parse_json_file(agent_path, limits);
+  return parse_config(encoder, encoder_path, agent, agent_path);
 }
 
 Json encoder_json(const ModelConfig& config) {

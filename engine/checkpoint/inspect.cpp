@@ -58,7 +58,7 @@ Inspection inspect_checkpoint(const std::string& checkpoint_dir) {
     ++total->tensor_count;
     total->parameter_count += count;
     total->size_bytes += info.size_bytes;
-    result.parameter_count += count;
+    if (info.name != "temperature") result.parameter_count += count;  // a buffer
   }
   result.sha256 = base::sha256_file(file.path());
   result.has_tokenizer = std::filesystem::exists(checkpoint_dir + "/tokenizer/tokenizer.json");

@@ -40,7 +40,7 @@ struct Inspection {
   ModelConfig config;
   std::vector<TensorInfo> tensors;
   std::vector<DTypeTotal> by_dtype;   // only those present
-  std::uint64_t parameter_count = 0;  // `temperature` included
+  std::uint64_t parameter_count = 0;  // without the buffer `temperature`, as published
   std::uint64_t file_bytes = 0;
   std::string sha256;  // of model.safetensors
   bool has_tokenizer = false;
