@@ -34,6 +34,10 @@ std::string number(double value) {
   return text;
 }
 
+std::string duration(double seconds) {
+  return seconds < 120 ? number(seconds) + " s" : number(seconds / 60) + " minutes";
+}
+
 CheaperPlan alternative(const record::Manifest& changed, const CostAssumptions& assumptions,
                         std::string change, std::string loses) {
   return {std::move(change), std::move(loses), cost_of(changed, make_plan(changed), assumptions)};
@@ -79,8 +83,8 @@ std::vector<std::string> limits_exceeded(const record::Manifest& manifest,
   std::vector<std::string> reasons;
   const double wall_s = minutes(cost) * 60;
   if (wall_s > limits.max_wall_s) {
-    reasons.push_back("the plan takes about " + number(wall_s / 60) +
-                      " minutes and limits.max_wall_s allows " + number(limits.max_wall_s / 60));
+    reasons.push_back("the plan takes about " + duration(wall_s) +
+                      " and limits.max_wall_s allows " + duration(limits.max_wall_s));
   }
   if (cost.requests > limits.max_requests) {
     reasons.push_back("the plan makes about " + std::to_string(cost.requests) +

@@ -79,7 +79,7 @@ void require_fits(Session& session, const Durations& durations) {
                   "; nothing was measured. Raise the limit or shorten the plan" + advice);
 }
 
-void bind(Session& session, const CountsByWorkload& counts) {
+void bind_counts(Session& session, const CountsByWorkload& counts) {
   store::Facts facts;
   for (const auto& [workload, count] : counts) {
     facts.counts.push_back(count);
@@ -111,7 +111,7 @@ Feasibility run_feasibility(Session& session, Arms& arms) {
   }
   require_fits(session, durations);
   result.counts = sized(session, durations);
-  bind(session, result.counts);
+  bind_counts(session, result.counts);
   return result;
 }
 

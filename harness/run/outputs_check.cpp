@@ -257,7 +257,8 @@ void check_outputs(Session& session, Arms& arms) {
     if (can_show_outputs(session, arm)) {
       continue;
     }
-    if (wanted) {
+    // A stranger's program cannot be asked; a worker can, and the manifest wants it.
+    if (wanted && session.in.commands.at(arm).reads == record::Reads::kProtocol) {
       throw Error(ErrorCode::kPreflight, "worker " + arm,
                   "declares no outputs, but the manifest has a rule for them; use a worker that "
                   "declares \"outputs\", or write \"outputs\": \"none\"");

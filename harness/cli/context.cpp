@@ -1,0 +1,97 @@
+#include "harness/cli/context.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/manifest/parse.h"
+
+namespace abba::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_run_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const auto ends_with = [&](const std::string& end) {
+    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  };
+  return ends_with(".sqlite") || ends_with(".sqlite.xz");
+}
+
+void collect(const fs::path& folder, const std::string& id, std::vector<fs::path>& files) {
+  std::error_code error;
+  const fs::path start = id.empty() ? folder : folder / id;
+  if (!fs::is_directory(start, error)) {
+    return;
+  }
+  fs::recursive_directory_iterator entries(start, error);
+  if (error) {
+    throw base::Error(base::ErrorCode::kBadInput, start.string(),
+                      "cannot be read: " + error.message() + "; check its permissions");
+  }
+  for (; entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    if (error) {
+      throw base::Error(base::ErrorCode::kBadInput, start.string(),
+                        "cannot be read: " + error.message() + "; check its permissions");
+    }
+    if (entries->is_regular_file(error) && is_run_file(entries->path())) {
+      files.push_back(entries->path());
+    }
+  }
+}
+
+}  // namespace
+
+fs::path own_program() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path("abba") : path;
+}
+
+fs::path laya_beside_abba() {
+  return own_program().parent_path() / "abba-laya";
+}
+
+run::CommandSources command_sources() {
+  run::CommandSources sources;
+  sources.program = own_program().string();
+  std::error_code ignored;
+  if (fs::exists(laya_beside_abba(), ignored)) {
+    sources.last_resort = {laya_beside_abba().string(), "worker"};
+  }
+  return sources;
+}
+
+Loaded load_manifest(const std::string& path) {
+  Loaded loaded;
+  loaded.manifest = manifest::parse_file_or_throw(path);
+  loaded.project = manifest::find_project(path);
+  return loaded;
+}
+
+std::string new_run_id(std::int64_t unix_seconds, const std::string& digest) {
+  std::string utc = base::utc_text(unix_seconds);
+  std::erase_if(utc, [](char c) { return c == '-' || c == ':'; });
+  return utc + "-" + digest.substr(0, 8);
+}
+
+std::vector<fs::path> run_files(const manifest::Project& project, const std::string& id,
+                                bool exploratory) {
+  std::vector<fs::path> files;
+  collect(project.root / "results", id, files);
+  if (exploratory) {
+    collect(project.root / ".abba" / "exploratory", id, files);
+  }
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    return a.filename() == b.filename() ? a < b : a.filename() < b.filename();
+  });
+  return files;
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace abba::cli

@@ -1,0 +1,38 @@
+// Where things lie: this program, its neighbours, the project of a manifest, the run files.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/manifest/project.h"
+#include "harness/record/manifest.h"
+#include "harness/run/arm_command.h"
+
+namespace abba::cli {
+
+std::filesystem::path own_program();       // absolute path of the running abba
+std::filesystem::path laya_beside_abba();  // may not exist
+
+// What {abba} means, and the embedded engine's worker if it lies beside abba.
+run::CommandSources command_sources();
+
+struct Loaded {
+  record::Manifest manifest;
+  manifest::Project project;
+};
+// Throws Error(kBadInput) with all mistakes.
+Loaded load_manifest(const std::string& path);
+
+// "20261129T150000Z-1a2b3c4d": of this moment and a digest.
+std::string new_run_id(std::int64_t unix_seconds, const std::string& digest);
+
+// Run files of a project, oldest first: results/ and, with `exploratory`, .abba/exploratory/. An
+// empty `id` = of every manifest.
+std::vector<std::filesystem::path> run_files(const manifest::Project& project,
+                                             const std::string& id, bool exploratory);
+
+// Prints to standard output; one check of the stream at the end of the program tells a full disk.
+void print(const std::string& text);
+
+}  // namespace abba::cli

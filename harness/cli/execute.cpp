@@ -1,0 +1,312 @@
+#include "harness/cli/execute.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/cli/exit_code.h"
+#include "harness/cli/progress_line.h"
+#include "harness/cli/registration.h"
+#include "harness/cli/reporting.h"
+#include "harness/cli/signals.h"
+#include "harness/cli/version.h"
+#include "harness/host/affinity.h"
+#include "harness/host/clock.h"
+#include "harness/host/device_probe.h"
+#include "harness/host/identity.h"
+#include "harness/manifest/canonical.h"
+#include "harness/manifest/ledger.h"
+#include "harness/run/carry_out.h"
+#include "harness/run/notes.h"
+#include "harness/run/preflight.h"
+#include "harness/stats/analyze.h"
+#include "harness/store/run_file.h"
+
+namespace abba::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorCode;
+
+class Executor {
+ public:
+  explicit Executor(const Execution& execution)
+      : with_(execution), manifest_(execution.loaded.manifest) {}
+
+  int execute() {
+    plan_ = registered_plan(with_.loaded, with_.lock);
+    if (with_.resume) {
+      find_interrupted();
+    } else {
+      choose_file();
+    }
+    try {
+      prepare();
+      carry_out();
+    } catch (const Error& error) {
+      attempt(manifest::AttemptKind::kFailed, error.what());
+      throw;
+    }
+    return conclude();
+  }
+
+ private:
+  [[nodiscard]] bool exploratory() const { return with_.lock.exploratory(); }
+
+  [[nodiscard]] fs::path folder() const {
+    const fs::path& root = with_.loaded.project.root;
+    return (exploratory() ? root / ".abba" / "exploratory" : root / "results") / manifest_.id;
+  }
+
+  void choose_file() {
+    const std::string digest = exploratory() ? manifest::digest(manifest_) : with_.lock.lock_digest;
+    run_id_ = new_run_id(clock_.utc_seconds(), digest);
+    file_ = with_.output.empty() ? folder() / (run_id_ + ".sqlite") : with_.output;
+    std::error_code ignored;
+    if (with_.output.empty() && fs::exists(file_, ignored)) {  // twice within one second
+      clock_.sleep_ns(1'100'000'000);
+      run_id_ = new_run_id(clock_.utc_seconds(), digest);
+      file_ = folder() / (run_id_ + ".sqlite");
+    }
+    if (fs::exists(file_, ignored)) {
+      throw Error(ErrorCode::kBadInput, file_.string(),
+                  "exists already and is never overwritten; name another with --output");
+    }
+  }
+
+  void find_interrupted() {
+    std::vector<fs::path> candidates;
+    if (with_.resume_file.empty()) {
+      candidates = run_files(with_.loaded.project, manifest_.id, exploratory());
+    } else {
+      candidates = {with_.resume_file};
+    }
+    for (auto file = candidates.rbegin(); file != candidates.rend(); ++file) {
+      record::RunRecord found = store::read_run(file->string());
+      const bool named = !with_.resume_file.empty();
+      if (named || (found.state != record::RunState::kFinished && same_experiment(found))) {
+        require_resumable(found, *file);
+        file_ = *file;
+        run_id_ = found.run_id;
+        interrupted_ = std::move(found);
+        return;
+      }
+    }
+    throw Error(ErrorCode::kBadInput, folder().string(),
+                "holds no interrupted run of this registration to resume; name its file after "
+                "--resume, or start a new run");
+  }
+
+  [[nodiscard]] bool same_experiment(const record::RunRecord& run) const {
+    return exploratory()
+               ? run.exploratory && manifest::digest(run.manifest) == manifest::digest(manifest_)
+               : run.registration.lock_digest == with_.lock.lock_digest;
+  }
+
+  void require_resumable(const record::RunRecord& run, const fs::path& file) const {
+    if (run.state == record::RunState::kFinished) {
+      throw Error(ErrorCode::kBadInput, file.string(),
+                  "is finished, there is nothing to resume; start a new run");
+    }
+    if (!same_experiment(run)) {
+      throw Error(ErrorCode::kMismatch, file.string(),
+                  "belongs to another registration than " + manifest_.path +
+                      "; resume it with the manifest and lock that it was started with");
+    }
+  }
+
+  void prepare() {
+    in_.manifest = manifest_;
+    if (!manifest_.path.empty()) {  // a run file is published: no path of this machine in it
+      in_.manifest.path = fs::absolute(manifest_.path)
+                              .lexically_normal()
+                              .lexically_relative(with_.loaded.project.root)
+                              .string();
+    }
+    in_.plan = plan_;
+    in_.commands = run::arm_commands(manifest_, with_.loaded.project, command_sources());
+    const auto probe = host::open_device_probe();
+    const run::PreflightInputs inputs{manifest_,
+                                      with_.lock,
+                                      plan_,
+                                      with_.loaded.project,
+                                      file_.parent_path(),
+                                      own_program().string(),
+                                      host::allowed_cpus(),
+                                      !with_.resume};
+    const run::Preflight found = run::preflight(inputs, *probe);
+    found.require();
+    in_.files = found.files;
+    in_.cpus = found.cpus;
+    in_.notes = found.notes;
+    in_.identity = host::host_identity();
+    for (auto& identity : host::device_identity(*probe)) {
+      in_.identity.push_back(std::move(identity));
+    }
+    in_.private_strings["host"] = host::host_name();
+    in_.exploratory = exploratory();
+    in_.run_file = fs::relative(fs::absolute(file_), with_.loaded.project.root).string();
+    fixed_hashes();
+    if (with_.registered_just_now) {
+      in_.notes.push_back(
+          run::make_note(run::kRegisteredJustNow, "",
+                         "registered by the command that ran it, at " + with_.lock.registered_utc));
+    }
+    in_.resume_from = with_.resume ? &interrupted_ : nullptr;
+  }
+
+  // Executables that the manifest or the registration fix beforehand.
+  void fixed_hashes() {
+    in_.fixed_hashes = manifest_.fixed_hashes;
+    for (const auto& [name, digest] : with_.lock.sources) {
+      if (name.rfind("executable/", 0) == 0) {
+        in_.fixed_hashes[name] = digest;
+      }
+    }
+  }
+
+  store::RunFile open_file() {
+    if (with_.resume) {
+      return store::RunFile::open_for_resume(file_.string());
+    }
+    std::error_code error;
+    fs::create_directories(file_.parent_path(), error);
+    if (error) {
+      throw Error(ErrorCode::kBroken, file_.parent_path().string(),
+                  "cannot be created: " + error.message() + "; write elsewhere with --output");
+    }
+    record::RunRecord start;
+    start.run_id = run_id_;
+    start.started_utc = base::utc_text(clock_.utc_seconds());
+    start.exploratory = exploratory();
+    start.analysis_version = stats::kAnalysisVersion;
+    start.program_version = version_text();
+    start.manifest = in_.manifest;
+    start.registration = with_.lock;
+    start.plan = plan_;
+    store::RunTexts texts;
+    texts.manifest_text = with_.manifest_text;
+    if (!exploratory()) {
+      texts.lock = base::parse_json_file(manifest::lock_path(manifest_.path).string());
+    }
+    return store::RunFile::create(file_.string(), start, texts);
+  }
+
+  void carry_out() {
+    store::RunFile sink = open_file();
+    host::set_affinity(0, in_.cpus.harness);
+    host::EnvironmentWatch::Options watch;
+    watch.experiment_cpus = in_.cpus.worker;
+    watch.harness_cpus = in_.cpus.harness;
+    const auto environment = run::watch_environment(watch, clock_);
+    ProgressLine progress(isatty(STDERR_FILENO) != 0, with_.quiet);
+    const StopSignals signals;
+    run::Collaborators with{clock_,
+                            workers::spawn,
+                            sink,
+                            *environment,
+                            progress,
+                            StopSignals::requested,
+                            [](const record::RunRecord& record) {
+                              const auto decision = stats::decide_at_look(record);
+                              return run::LookAnswer{decision.stop, decision.why};
+                            },
+                            [](const record::RunRecord& record) { return stats::analyze(record); },
+                            {}};
+    if (!exploratory()) {
+      with.ledger = [this](record::LedgerEventKind kind, const base::Json& details) {
+        manifest::append_event(manifest::ledger_folder(manifest_.path), kind,
+                               with_.lock.lock_digest, details, clock_.utc_seconds());
+      };
+    }
+    result_ = run::carry_out(in_, with);
+  }
+
+  int conclude() {
+    note_attempt();
+    const bool nothing_timed =
+        result_.error && !result_.measured && !with_.resume && *result_.error != ErrorCode::kBroken;
+    if (nothing_timed && with_.output.empty()) {
+      set_aside();
+    }
+    if (result_.measured) {
+      report();
+    }
+    if (!result_.error) {
+      return kDone;
+    }
+    std::fprintf(stderr, "abba: %s\n", result_.text.c_str());
+    if (result_.state == record::RunState::kStopped) {
+      std::fprintf(stderr, "abba: everything measured is kept in %s; go on with --resume\n",
+                   file_.c_str());
+    }
+    return exit_code(*result_.error);
+  }
+
+  void note_attempt() {
+    if (result_.error) {
+      attempt(result_.state == record::RunState::kStopped ? manifest::AttemptKind::kAborted
+                                                          : manifest::AttemptKind::kFailed,
+              result_.text);
+    } else if (exploratory()) {
+      attempt(with_.kind, in_.run_file);
+    }
+  }
+
+  void attempt(manifest::AttemptKind kind, const std::string& text) {
+    manifest::Attempt line;
+    line.kind = kind;
+    line.utc = base::utc_text(clock_.utc_seconds());
+    line.manifest_id = manifest_.id;
+    line.manifest_digest = manifest::digest(manifest_);
+    line.text = text;
+    try {
+      manifest::append_attempt(manifest::attempts_file(with_.loaded.project), line);
+    } catch (const Error& error) {  // must not hide what happened to the run itself
+      std::fprintf(stderr, "abba: %s\n", error.what());
+    }
+  }
+
+  // Nothing was timed: what the checks found is kept, away from the results.
+  void set_aside() {
+    const fs::path aside = with_.loaded.project.root / ".abba" / "failed" / manifest_.id;
+    std::error_code error;
+    fs::create_directories(aside, error);
+    fs::rename(file_, aside / file_.filename(), error);
+    if (!error) {
+      file_ = aside / file_.filename();
+      std::error_code ignored;
+      fs::remove(folder(), ignored);  // only if empty
+    }
+    std::fprintf(stderr, "abba: what the checks found is kept in %s\n", file_.c_str());
+  }
+
+  void report() {
+    const WrittenReport written = write_report(file_, with_.loaded.project, exploratory());
+    if (!with_.quiet) {
+      print(written.summary + "\nrun file: " + file_.string() +
+            "\nreport:   " + written.markdown.string() + "\n");
+    }
+  }
+
+  const Execution& with_;
+  const record::Manifest& manifest_;
+  host::SystemClock clock_;
+  record::Plan plan_;
+  fs::path file_;
+  std::string run_id_;
+  record::RunRecord interrupted_;
+  run::RunInputs in_;
+  run::RunResult result_;
+};
+
+}  // namespace
+
+int execute(const Execution& execution) {
+  return Executor(execution).execute();
+}
+
+}  // namespace abba::cli

@@ -1,0 +1,92 @@
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <iterator>
+#include <new>
+
+#include "engine/base/error.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/exit_code.h"
+#include "harness/cli/options.h"
+
+namespace {
+
+using abba::cli::Options;
+
+struct Command {
+  const char* name;
+  int (*call)(const Options&);
+};
+
+constexpr Command kCommands[] = {
+    {"check", abba::cli::check_command},
+    {"diff", abba::cli::diff_command},
+    {"plan", abba::cli::plan_command},
+    {"register", abba::cli::register_command},
+    {"preflight", abba::cli::preflight_command},
+    {"build", abba::cli::build_command},
+    {"ledger", abba::cli::ledger_command},
+    {"withdraw", abba::cli::withdraw_command},
+    {"run", abba::cli::run_command},
+    {"try", abba::cli::try_command},
+    {"report", abba::cli::report_command},
+    {"list", abba::cli::list_command},
+    {"show", abba::cli::show_command},
+    {"verify", abba::cli::verify_command},
+    {"explain", abba::cli::explain_command},
+    {"doctor", abba::cli::doctor_command},
+    {"worker-check", abba::cli::worker_check_command},
+    {"laya", abba::cli::laya_command},
+    {"completions", abba::cli::completions_command},
+};
+
+int dispatch(const Options& options) {
+  for (const Command& command : kCommands) {
+    if (options.command == command.name) {
+      return command.call(options);
+    }
+  }
+  ABBA_CHECK(!"a parsed command is in the table");
+  return 2;
+}
+
+int say(const char* what, int code) {
+  std::fprintf(stderr, "abba: %s\n", what);
+  return code;
+}
+
+// A report that did not reach its disk is no success.
+int checked_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    return code;
+  }
+  const std::string text = "standard output cannot be written: " + abba::base::errno_text(errno) +
+                           "; make room or write elsewhere";
+  return say(text.c_str(), code == 0 ? 5 : code);
+}
+
+int guarded(int argc, char** argv) {
+  try {
+    const auto parsed = abba::cli::parse_options(argc, argv);
+    if (parsed.exit_code == 0) {
+      std::fputs(parsed.text.c_str(), stdout);
+      return 0;
+    }
+    if (parsed.exit_code > 0) {
+      return say(parsed.text.c_str(), parsed.exit_code);
+    }
+    return dispatch(parsed.options);
+  } catch (const abba::base::Error& error) {
+    return say(error.what(), abba::cli::exit_code(error.code()));
+  } catch (const std::bad_alloc&) {
+    return say("out of memory; free some, or shorten the plan", 5);
+  } catch (const std::exception& error) {
+    return say(error.what(), 5);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return checked_output(guarded(argc, argv));
+}

@@ -1,0 +1,51 @@
+// What a person asked for on the command line, as plain data. parse_options.cpp fills it in and is
+// the only file that meets CLI11.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace abba::cli {
+
+struct Options {
+  std::string command;             // "check", "run", ...
+  std::string manifest;            // M of the commands that take one
+  std::vector<std::string> words;  // run files, a note's code, or what follows "--"
+
+  bool expand = false;         // check
+  bool json = false;           // check, plan, report, list, doctor
+  double request_ms = 0;       // plan: how long one request takes, 0 = unknown
+  double start_s = 1;          // plan: how long a worker takes to start
+  std::string supersede;       // register
+  bool do_register = false;    // run --register
+  bool exploratory = false;    // run
+  bool resume = false;         // run
+  std::string resume_file;     // run --resume FILE, or empty = the latest unfinished
+  std::string output;          // run: the run file to write
+  bool quiet = false;          // run, try: no progress, no summary
+  std::string latest;          // report --latest ID
+  bool html = false;           // report
+  std::string out;             // report --out FILE
+  bool all = false;            // list: exploratory runs too
+  std::string reason;          // withdraw
+  std::string input;           // try, worker-check: a workload's input as JSON
+  std::string reads = "wall";  // try
+  int passes = 6;              // try
+  int requests = 0;            // try: of a slot, 0 = the preset's rule
+  std::string shell;           // completions
+};
+
+struct Parsed {
+  Options options;
+  int exit_code = -1;  // 0 or more: print `text` and end with it
+  std::string text;    // help, version, or one sentence of what is wrong
+};
+
+// Never prints and never throws for what stands in argv.
+Parsed parse_options(int argc, const char* const* argv);
+
+// The script that completes commands and options in "bash" or "zsh"; empty for another shell.
+std::string completion_script(const std::string& shell);
+
+}  // namespace abba::cli

@@ -1,0 +1,94 @@
+#include "harness/cli/reporting.h"
+
+#include "engine/base/error.h"
+#include "engine/base/sha256.h"
+#include "engine/base/text.h"
+#include "harness/cli/context.h"
+#include "harness/manifest/attempts.h"
+#include "harness/stats/analyze.h"
+#include "harness/store/run_file.h"
+
+namespace abba::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string shown(const fs::path& path, const fs::path& root) {
+  const std::string relative = fs::absolute(path).lexically_relative(root).string();
+  return relative.empty() || relative.rfind("..", 0) == 0 ? path.filename().string() : relative;
+}
+
+// Where a person who cloned the project starts.
+std::vector<std::string> commands_to_reproduce(const fs::path& run_file,
+                                               const record::RunRecord& run,
+                                               const manifest::Project& project) {
+  std::vector<std::string> commands;
+  if (!run.manifest.path.empty()) {
+    const std::string path = shown(run.manifest.path, project.root);
+    if (run.exploratory) {
+      commands.push_back("abba run --exploratory " + path);
+    } else {
+      commands.push_back("abba register " + path);
+      commands.push_back("abba run " + path);
+    }
+  }
+  commands.push_back("abba verify " + shown(run_file, project.root));
+  commands.push_back("abba report " + shown(run_file, project.root));
+  return commands;
+}
+
+std::string stem(const fs::path& run_file) {
+  std::string name = run_file.filename().string();
+  for (const std::string end : {".xz", ".sqlite"}) {
+    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
+      name.resize(name.size() - end.size());
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+evidence::VerifyResult verify_file(const fs::path& run_file, const manifest::Project& project) {
+  evidence::VerifyOptions options;
+  options.ledger_folder = (project.root / "manifests" / "ledger").string();
+  options.analyze = [](const record::RunRecord& run) { return stats::analyze(run); };
+  return evidence::verify(run_file.string(), options);
+}
+
+report::ReportContext report_context(const fs::path& run_file, const record::RunRecord& run,
+                                     const manifest::Project& project) {
+  report::ReportContext context;
+  context.commands = commands_to_reproduce(run_file, run, project);
+  context.run_file_digest = base::sha256_file(run_file);
+  context.attempts_before =
+      manifest::count_attempts(manifest::attempts_file(project), run.manifest.id).total();
+  context.standing = verify_file(run_file, project).sentence;
+  return context;
+}
+
+WrittenReport write_report(const fs::path& run_file, const manifest::Project& project,
+                           bool exploratory) {
+  const record::RunRecord run = store::read_run(run_file.string());
+  const record::Analysis analysis = stats::analyze(run);
+  report::ReportContext context = report_context(run_file, run, project);
+  const fs::path folder =
+      exploratory ? run_file.parent_path() : project.root / "reports" / run.manifest.id;
+  std::error_code error;
+  fs::create_directories(folder.empty() ? "." : folder, error);
+  if (error) {
+    throw base::Error(base::ErrorCode::kBroken, folder.string(),
+                      "cannot be created: " + error.message() +
+                          "; the run itself is whole, print its report with `abba report`");
+  }
+  const std::string name = stem(run_file);
+  context.samples_svg = name + ".svg";
+  WrittenReport written;
+  written.markdown = folder / (name + ".md");
+  base::write_file_atomically((folder / context.samples_svg).string(), report::svg_samples(run));
+  base::write_file_atomically(written.markdown.string(), report::markdown(run, analysis, context));
+  written.summary = report::summary_text(run, analysis, context);
+  return written;
+}
+
+}  // namespace abba::cli

@@ -1,0 +1,32 @@
+// From a run file to its report: the context that the file does not hold, and the files written.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/evidence/verify.h"
+#include "harness/manifest/project.h"
+#include "harness/record/run_record.h"
+#include "harness/report/report.h"
+
+namespace abba::cli {
+
+// What the file proves, with the project's ledger if it is at hand.
+evidence::VerifyResult verify_file(const std::filesystem::path& run_file,
+                                   const manifest::Project& project);
+
+// Verifies the file, digests it and counts the attempts known here.
+report::ReportContext report_context(const std::filesystem::path& run_file,
+                                     const record::RunRecord& run,
+                                     const manifest::Project& project);
+
+struct WrittenReport {
+  std::filesystem::path markdown;
+  std::string summary;
+};
+
+// Writes reports/<id>/<run>.md and .svg of the project; beside the run file if exploratory.
+WrittenReport write_report(const std::filesystem::path& run_file, const manifest::Project& project,
+                           bool exploratory);
+
+}  // namespace abba::cli

@@ -1,0 +1,243 @@
+// Commands that read run files: report, list, show, verify, explain.
+#include <algorithm>
+#include <cstdio>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/context.h"
+#include "harness/cli/exit_code.h"
+#include "harness/cli/reporting.h"
+#include "harness/record/names.h"
+#include "harness/run/notes.h"
+#include "harness/stats/analyze.h"
+#include "harness/stats/notes.h"
+#include "harness/store/run_file.h"
+
+namespace abba::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ErrorCode;
+using base::Json;
+
+manifest::Project project_here() {
+  return manifest::find_project(fs::current_path());
+}
+
+fs::path chosen_run(const Options& options) {
+  if (!options.words.empty()) {
+    return options.words.front();
+  }
+  const auto files = run_files(project_here(), options.latest, false);
+  if (files.empty()) {
+    throw Error(ErrorCode::kBadInput, options.latest,
+                "no run of that experiment lies under results/; name a run file, or run "
+                "`abba run` first");
+  }
+  return files.back();
+}
+
+std::string words_of(const record::Analysis& analysis) {
+  std::vector<std::string> words;
+  for (const auto& verdict : analysis.verdicts) {
+    if (verdict.primary || analysis.verdicts.size() == 1) {
+      words.push_back(verdict.workload + " " + std::string(record::name(verdict.word)));
+    }
+  }
+  return base::join(words, ", ");
+}
+
+struct Listed {
+  fs::path file;
+  record::RunRecord run;
+  std::string words;
+  std::string problem;  // instead of the rest
+};
+
+Listed look_at(const fs::path& file) {
+  Listed listed{file, {}, "", ""};
+  store::ReadOptions options;
+  options.samples = options.environment = options.check = false;
+  try {
+    listed.run = store::read_run(file.string(), options);
+    const auto analysis = store::read_analysis(file.string());
+    listed.words = analysis ? words_of(*analysis) : "";
+  } catch (const Error& error) {
+    listed.problem = error.message();
+  }
+  return listed;
+}
+
+Json listed_json(const Listed& listed) {
+  Json json = Json::object({{"file", listed.file.string()}});
+  if (!listed.problem.empty()) {
+    json.set("problem", listed.problem);
+    return json;
+  }
+  json.set("manifest", listed.run.manifest.id);
+  json.set("state", record::name(listed.run.state));
+  json.set("started", listed.run.started_utc);
+  json.set("exploratory", listed.run.exploratory);
+  json.set("verdicts", listed.words);
+  return json;
+}
+
+void print_counts(const record::RunRecord& run) {
+  for (const auto& pass : run.passes) {
+    std::size_t slots = 0;
+    std::size_t samples = 0;
+    std::size_t tainted = 0;
+    for (const auto& block : pass.blocks) {
+      tainted += block.taint.empty() ? 0 : 1;
+      slots += block.slots.size();
+      for (const auto& slot : block.slots) {
+        samples += slot.samples.size();
+      }
+    }
+    print("pass      " + std::string(record::name(pass.phase)) + " " +
+          std::to_string(pass.index + 1) + ": " + std::to_string(pass.blocks.size()) + " blocks, " +
+          std::to_string(slots) + " slots, " + std::to_string(samples) + " samples" +
+          (tainted == 0 ? "" : ", " + std::to_string(tainted) + " tainted") +
+          (pass.superseded ? "; superseded: " + pass.why : "") + "\n");
+  }
+}
+
+void print_doubts(const record::RunRecord& run) {
+  for (const auto& note : run.notes) {
+    print("note      " + note.code + " " + std::string(record::name(note.severity)) +
+          (note.where.empty() ? "" : " " + note.where) + ": " + note.text + "\n");
+  }
+  for (const auto& worker : run.workers) {
+    if (worker.exit_code != 0) {
+      print("worker    " + worker.arm + " (pid " + std::to_string(worker.pid) + ") ended with " +
+            std::to_string(worker.exit_code) + "\n");
+      for (const auto& line : worker.last_stderr) {
+        print("          " + line + "\n");
+      }
+    }
+  }
+}
+
+void explain_row(std::string_view code, record::Severity severity, std::string_view text) {
+  print(std::string(code) + " (" + std::string(record::name(severity)) + ") " + std::string(text) +
+        "\n");
+}
+
+}  // namespace
+
+int report_command(const Options& options) {
+  const fs::path file = chosen_run(options);
+  const record::RunRecord run = store::read_run(file.string());
+  const record::Analysis analysis = stats::analyze(run);
+  const auto project = manifest::find_project(fs::absolute(file).parent_path());
+  report::ReportContext context = report_context(file, run, project);
+  std::error_code ignored;
+  if (!options.out.empty() && fs::exists(options.out, ignored)) {
+    throw Error(ErrorCode::kBadInput, options.out,
+                "exists already and is never overwritten; name another with --out");
+  }
+  if (!options.out.empty() && !options.html && !options.json) {
+    fs::path svg = options.out;
+    svg.replace_extension(".svg");
+    context.samples_svg = svg.filename().string();
+    base::write_file_atomically(svg.string(), report::svg_samples(run));
+  }
+  const std::string text = options.json   ? report::json(run, analysis, context)
+                           : options.html ? report::html(run, analysis, context)
+                                          : report::markdown(run, analysis, context);
+  if (options.out.empty()) {
+    print(text);
+  } else {
+    base::write_file_atomically(options.out, text);
+  }
+  return kDone;
+}
+
+int list_command(const Options& options) {
+  Json json = Json::array();
+  const auto project = project_here();
+  const auto files = run_files(project, "", options.all);
+  for (const auto& file : files) {
+    const Listed listed = look_at(file);
+    json.push_back(listed_json(listed));
+    if (options.json) {
+      continue;
+    }
+    print(fs::relative(file, project.root).string() + "  " +
+          (listed.problem.empty() ? std::string(record::name(listed.run.state)) +
+                                        (listed.words.empty() ? "" : "  " + listed.words)
+                                  : listed.problem) +
+          "\n");
+  }
+  if (options.json) {
+    print(json.dump_pretty());
+  } else if (files.empty()) {
+    print("no runs under " + (project.root / "results").string() + "\n");
+  }
+  return kDone;
+}
+
+int show_command(const Options& options) {
+  const record::RunRecord run = store::read_run(options.words.front());
+  print("run       " + run.run_id + (run.exploratory ? " (exploratory)" : "") + "\n");
+  print("manifest  " + run.manifest.id + ": " + run.manifest.hypothesis + "\n");
+  print("state     " + std::string(record::name(run.state)) +
+        (run.state_text.empty() ? "" : ": " + run.state_text) +
+        (run.resumed > 0 ? "; resumed " + std::to_string(run.resumed) + " times" : "") + "\n");
+  print("time      " + run.started_utc + " to " +
+        (run.finished_utc.empty() ? "(no end)" : run.finished_utc) + "\n");
+  print("lock      " + (run.exploratory ? "none" : run.registration.lock_digest) + "\n");
+  print("head      " + run.head_digest + "\n");
+  for (const auto& binding : run.bindings) {
+    print("binding   " + binding.name + " " + binding.value + "\n");
+  }
+  print_counts(run);
+  print_doubts(run);
+  return kDone;
+}
+
+int verify_command(const Options& options) {
+  const fs::path file = options.words.front();
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    throw Error(ErrorCode::kBadInput, file.string(), "does not exist; name a run file");
+  }
+  const auto project = manifest::find_project(fs::absolute(file).parent_path());
+  const evidence::VerifyResult found = verify_file(file, project);
+  for (const auto& check : found.checks) {
+    const std::string outcome(evidence::name(check.outcome));
+    print("  " + outcome + std::string(10 - outcome.size(), ' ') + check.name +
+          (check.detail.empty() ? "" : ": " + check.detail) + "\n");
+  }
+  if (found.ending == evidence::Ending::kBroken) {
+    throw Error(ErrorCode::kEvidence, file.string(), found.sentence);
+  }
+  print(found.sentence + "\n");
+  return kDone;
+}
+
+int explain_command(const Options& options) {
+  const std::string wanted = options.words.empty() ? "" : options.words.front();
+  bool found = false;
+  for (const auto& note : stats::note_table()) {
+    if (wanted.empty() || wanted == note.code) {
+      explain_row(note.code, note.severity, note.explanation);
+      found = true;
+    }
+  }
+  for (const auto& note : run::note_table()) {
+    if (wanted.empty() || wanted == note.code) {
+      explain_row(note.code, note.severity, note.explanation);
+      found = true;
+    }
+  }
+  if (!found) {
+    throw Error(ErrorCode::kBadInput, wanted,
+                "is no note of this version; `abba explain` lists them all");
+  }
+  return kDone;
+}
+
+}  // namespace abba::cli

@@ -1,0 +1,91 @@
+#include "harness/run/preflight.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/run/fakes.h"
+
+namespace abba::run {
+namespace {
+
+Preflight check(const record::Manifest& manifest, host::FakeDeviceProbe probe = {{}, {}}) {
+  const record::Registration none;
+  const record::Plan plan = plan::make_plan(manifest);
+  manifest::Project project;
+  project.root = testing::TempDir();
+  const PreflightInputs in{manifest, none, plan, project, testing::TempDir(), "", {0, 1}, true};
+  return preflight(in, probe);
+}
+
+const PreflightRow& row(const Preflight& found, const std::string& name) {
+  const auto at = std::find_if(found.rows.begin(), found.rows.end(),
+                               [&](const auto& candidate) { return candidate.name == name; });
+  EXPECT_NE(at, found.rows.end()) << name;
+  return *at;
+}
+
+TEST(Preflight, passes_a_sound_manifest_and_splits_the_cpus) {
+  const auto found = check(small_manifest());
+  for (const auto& each : found.rows) {
+    EXPECT_TRUE(each.passed) << each.name << ": " << each.text;
+  }
+  EXPECT_EQ(found.cpus.worker, std::vector<int>{1});
+  EXPECT_EQ(found.cpus.harness, std::vector<int>{0});
+}
+
+TEST(Preflight, refuses_a_cpu_that_is_not_there) {
+  auto manifest = small_manifest();
+  manifest.affinity.cpus = {77};
+  const auto found = check(manifest);
+  EXPECT_FALSE(row(found, "cpus").passed);
+  EXPECT_FALSE(found.passed());
+  EXPECT_THROW(found.require(), base::Error);
+}
+
+TEST(Preflight, refuses_plans_beyond_their_limits_and_offers_cheaper_ones) {
+  auto manifest = small_manifest();
+  manifest.protocol.passes = 12;
+  manifest.protocol.limits.max_wall_s = 0.01;
+  const auto found = check(manifest);
+  EXPECT_FALSE(row(found, "limits").passed);
+  EXPECT_NE(row(found, "limits").text.find("quick"), std::string::npos);
+}
+
+TEST(Preflight, refuses_what_this_version_cannot_carry_out) {
+  auto manifest = small_manifest();
+  manifest.protocol.placement = record::Placement::kSharedProcess;
+  EXPECT_FALSE(row(check(manifest), "protocol").passed);
+  manifest = small_manifest();
+  manifest.protocol.cache = "flush-l2";
+  EXPECT_FALSE(row(check(manifest), "protocol").passed);
+}
+
+TEST(Preflight, compares_the_device_with_the_wish) {
+  auto manifest = small_manifest();
+  manifest.device.wanted = "any";
+  EXPECT_FALSE(row(check(manifest), "device").passed);
+  host::Device device;
+  device.uuid = "GPU-1";
+  device.compute_capability = "9.0";
+  EXPECT_TRUE(row(check(manifest, {{device}, {}}), "device").passed);
+  manifest.device.compute_capability = "8.0";
+  EXPECT_FALSE(row(check(manifest, {{device}, {}}), "device").passed);
+  manifest.device = {};
+  manifest.device.wanted = "GPU-2";
+  EXPECT_FALSE(row(check(manifest, {{device}, {}}), "device").passed);
+}
+
+TEST(Preflight, a_missing_file_is_said_with_its_name) {
+  auto manifest = small_manifest();
+  record::FileDecl file;
+  file.name = "weights";
+  file.path = "not-there.bin";
+  manifest.files.push_back(file);
+  const auto found = check(manifest);
+  EXPECT_FALSE(row(found, "files").passed);
+  EXPECT_NE(row(found, "files").text.find("not-there.bin"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace abba::run
