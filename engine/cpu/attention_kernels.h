@@ -13,7 +13,7 @@
 
 namespace abba::cpu::ABBA_CPU_ISA {
 
-inline constexpr std::int64_t kTileRows = 6;
+inline constexpr std::int64_t kTileRows = kLanes == 8 ? 6 : 12;  // of 16 or 32 registers
 inline constexpr std::int64_t kTileColumns = 2 * kLanes;
 inline constexpr std::int64_t kHeadDim = ops::kHeadDim;
 
@@ -35,14 +35,14 @@ inline void multiply_tile(const float* a, std::int64_t a_stride, const float* b,
   for (std::int64_t k = 0; k < depth; ++k) {
     const Vec left = load(b + k * kTileColumns);
     const Vec right = load(b + k * kTileColumns + kLanes);
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (std::int64_t r = 0; r < kTileRows; ++r) {
       const Vec factor = broadcast(a[r * a_stride + k]);
       sum[r][0] = fma(factor, left, sum[r][0]);
       sum[r][1] = fma(factor, right, sum[r][1]);
     }
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (std::int64_t r = 0; r < kTileRows; ++r) {
     store(c + r * c_stride, sum[r][0]);
     store(c + r * c_stride + kLanes, sum[r][1]);
@@ -53,10 +53,11 @@ inline void multiply_tile(const float* a, std::int64_t a_stride, const float* b,
 struct AttentionScratch {
   float* keys;     // [padded / kTileColumns][64][kTileColumns]
   float* values;   // [64 / kTileColumns][padded][kTileColumns]
-  float* scores;   // [kTileRows][padded]
+  float* scores;   // [kTileRows][score_stride]
   float* queries;  // [kTileRows][64]
   float* outputs;  // [kTileRows][64]
   std::int64_t padded;
+  std::int64_t score_stride;  // one cache line more: rows 2 KB apart would share cache sets
 };
 
 template <typename Act>
@@ -66,7 +67,8 @@ AttentionScratch lay_out(const AttentionArgs<Act>& args) {
   s.keys = args.scratch;
   s.values = s.keys + s.padded * kHeadDim;
   s.scores = s.values + s.padded * kHeadDim;
-  s.queries = s.scores + s.padded * kTileRows;
+  s.score_stride = s.padded + 16;
+  s.queries = s.scores + s.score_stride * kTileRows;
   s.outputs = s.queries + kTileRows * kHeadDim;
   return s;
 }
@@ -137,17 +139,18 @@ void attend_block(const AttentionArgs<Act>& args, const AttentionScratch& s, std
   }
   const Range computed = {all.begin / kTileColumns * kTileColumns, round_up(all.end, kTileColumns)};
   for (std::int64_t j = computed.begin; j < computed.end; j += kTileColumns) {
-    multiply_tile(s.queries, kHeadDim, s.keys + j * kHeadDim, kHeadDim, s.scores + j, s.padded);
+    multiply_tile(s.queries, kHeadDim, s.keys + j * kHeadDim, kHeadDim, s.scores + j,
+                  s.score_stride);
   }
   float sums[kTileRows];
   for (std::int64_t r = 0; r < kTileRows; ++r) {
     Range visible = visible_keys(args, first + smaller(r, count - 1));
     if (visible.begin >= visible.end) visible = {computed.begin, computed.begin};
-    sums[r] = softmax_row<Act>(s.scores + r * s.padded, visible, computed);
+    sums[r] = softmax_row<Act>(s.scores + r * s.score_stride, visible, computed);
   }
   for (std::int64_t slice = 0; slice < kHeadDim / kTileColumns; ++slice) {
     const float* values = s.values + (slice * s.padded + all.begin) * kTileColumns;
-    multiply_tile(s.scores + all.begin, s.padded, values, all.end - all.begin,
+    multiply_tile(s.scores + all.begin, s.score_stride, values, all.end - all.begin,
                   s.outputs + slice * kTileColumns, kHeadDim);
   }
   for (std::int64_t r = 0; r < count; ++r) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "engine/base/half.h"
 #include "engine/base/prng.h"
@@ -189,6 +190,23 @@ std::int64_t differences_of_subset(ops::Backend& backend, std::int64_t heads) {
   return count_differences(some, expected);
 }
 
+// What marker_rows rests on: attention of a few queries, and the products that see a few rows. The
+// widened product works in panels, so the columns beyond one do not matter; the library's bf16
+// product picks its blocks by the whole shape, so there the network's own shapes are tried.
+std::int64_t differences_of_few_rows(ops::Backend& backend, const Settings& settings,
+                                     std::int64_t hidden, std::int64_t heads) {
+  constexpr std::int64_t kManyRows = 512;
+  constexpr std::int64_t kPanelAndAHalf = 192;
+  const bool is_panelled =
+      backend.precision() == Precision::kFp32 || resolve(settings.product) == ProductPath::kWidened;
+  std::int64_t differing = differences_of_subset(backend, heads);
+  for (const auto& [columns, depth] : {std::pair{4 * hidden, hidden}, {hidden, 4 * hidden}}) {
+    differing +=
+        count_row_differences(backend, is_panelled ? kPanelAndAHalf : columns, depth, kManyRows);
+  }
+  return differing;
+}
+
 ProvedLevel judged(const ops::VariantTable& table, const ops::Choices& choices, std::string_view to,
                    std::int64_t differing, std::string what) {
   return {table.factor, ops::level_of(choices, table.factor), to,
@@ -228,8 +246,6 @@ std::int64_t count_row_differences(ops::Backend& backend, std::int64_t columns, 
 }
 
 std::vector<ProvedLevel> prove_exactness(const Settings& settings, std::int64_t hidden) {
-  constexpr std::int64_t kColumns = 192;  // a whole panel and a part of one
-  constexpr std::int64_t kManyRows = 200;
   const auto backend = make_backend(settings);
   const ops::Choices& choices = settings.choices;
   const std::int64_t heads = std::min<std::int64_t>(hidden / ops::kHeadDim, 4);
@@ -240,10 +256,7 @@ std::vector<ProvedLevel> prove_exactness(const Settings& settings, std::int64_t 
                               differences_of_rope(*backend, heads, choices.rope),
                               "q, k and v of a rotation"));
     } else if (table.factor == "head_last_layer") {
-      std::int64_t differing = differences_of_subset(*backend, heads);
-      for (const std::int64_t depth : {hidden, 4 * hidden}) {
-        differing += count_row_differences(*backend, kColumns, depth, kManyRows);
-      }
+      const std::int64_t differing = differences_of_few_rows(*backend, settings, hidden, heads);
       proved.push_back(judged(table, choices, "all_tokens", differing,
                               "rows of products and attention computed alone and among others"));
     } else if (table.factor == "attention_output") {

@@ -32,9 +32,10 @@ std::int64_t rope_block_count(ops::RopeVariant variant, std::int64_t rows, std::
 
 std::int64_t attention_scratch_floats(std::int64_t keys) {
   constexpr std::int64_t kWidestTile = 32;  // two vectors of 16 lanes
-  constexpr std::int64_t kMostRows = 8;     // at least the rows of a tile
+  constexpr std::int64_t kMostRows = 12;    // of a tile
+  constexpr std::int64_t kGap = 16;         // between rows of scores
   const std::int64_t padded = (keys + kWidestTile - 1) / kWidestTile * kWidestTile;
-  return padded * (2 * ops::kHeadDim + kMostRows) + 2 * kMostRows * ops::kHeadDim;
+  return padded * 2 * ops::kHeadDim + (padded + kGap) * kMostRows + 2 * kMostRows * ops::kHeadDim;
 }
 
 }  // namespace abba::cpu

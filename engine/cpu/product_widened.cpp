@@ -16,9 +16,10 @@
 //
 // One order of additions for every number of rows: sgemm's AVX2 kernel takes 6 rows at a time and
 // rows left over go through kernels that add in another order; above 144 rows it cuts the rows
-// into blocks that are no multiple of 6. So the rows are padded to whole tiles and given to it in
-// blocks of at most 144, and a row has the same bits whatever is computed with it. Not taken on
-// trust: exactness.h proves it at load.
+// into blocks that are no multiple of 6. Its AVX-512 code has a kernel of its own for less than 16
+// rows. So the rows are padded to whole tiles and given to it in blocks of at most 144, and a row
+// has the same bits whatever is computed with it. Not taken on trust: exactness.h proves it at
+// load.
 #include <algorithm>
 #include <dnnl.hpp>
 #include <string>
@@ -41,11 +42,12 @@ std::int64_t round_up(std::int64_t n, std::int64_t unit) {
   return (n + unit - 1) / unit * unit;
 }
 
-// Rows per tile of the library's fp32 kernel (its "n", as it is column-major inside).
+// What the rows are padded to: the rows of a tile of the library's fp32 kernel (its "n", as it is
+// column-major inside), or what keeps it from its kernel for few rows.
 std::int64_t tile_rows() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto avx512 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return (isa & avx512) == avx512 ? 8 : 6;
+  return (isa & avx512) == avx512 ? 16 : 6;
 }
 
 // Scratch of one thread.

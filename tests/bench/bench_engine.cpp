@@ -67,39 +67,36 @@ Buffer random_bf16(base::Random& random, const Shape& shape) {
   return buffer;
 }
 
-// The products of `layers` layers through the backend; each layer has weights of its own, so that
-// by its turn they have left the caches.
+// A sequence of products through the backend, each with a weight of its own, so that by its next
+// turn the weight has left the caches.
 class BackendProducts {
  public:
-  BackendProducts(ops::Backend& backend, std::int64_t layers) : backend_(backend) {
+  BackendProducts(ops::Backend& backend, std::vector<ProductShape> sequence)
+      : backend_(backend), sequence_(std::move(sequence)) {
     base::Random random(1);
-    for (const ProductShape& shape : kProducts) {
-      const Buffer weight = random_bf16(random, Shape{shape.outputs(), shape.depth});
-      for (std::int64_t i = 0; i < layers; ++i) {
-        weights_.push_back(backend.prepare_matrix("weight", weight.view()));
-      }
+    const Buffer values = random_bf16(random, Shape{2 * kGated * kHidden});
+    for (const ProductShape& shape : sequence_) {
+      const Shape extents{shape.outputs(), shape.depth};
+      weights_.push_back(
+          backend.prepare_matrix("weight", {values.view().data(), DType::kBf16, extents}));
     }
-    layers_ = layers;
   }
   void prepare(std::int64_t rows) {
     base::Random random(2);
     ids_.clear();
-    x_ = random_bf16(random, Shape{rows * kGated});
-    y_ = Buffer(DType::kBf16, Shape{rows * 3 * kHidden});
+    x_ = random_bf16(random, Shape{rows * 4 * kHidden});
+    y_ = Buffer(DType::kBf16, Shape{rows * 4 * kHidden});
     rows_ = rows;
-    for (std::int64_t i = 0; i < layers_; ++i) {
-      for (std::int64_t p = 0; p < 4; ++p) {
-        const ProductShape& shape = kProducts[p];
-        ids_.push_back(backend_.plan_matmul({rows, shape.columns, shape.depth, shape.epilogue},
-                                            weights_[static_cast<std::size_t>(p * layers_ + i)],
-                                            {}));
-      }
+    for (std::size_t i = 0; i < sequence_.size(); ++i) {
+      const ProductShape& shape = sequence_[i];
+      ids_.push_back(backend_.plan_matmul({rows, shape.columns, shape.depth, shape.epilogue},
+                                          weights_[i], {}));
     }
   }
   double run() {
     const double start = thread_seconds();
     for (std::size_t i = 0; i < ids_.size(); ++i) {
-      const ProductShape& shape = kProducts[i % 4];
+      const ProductShape& shape = sequence_[i];
       backend_.matmul(ids_[i], {x_.view().data(), DType::kBf16, Shape{rows_, shape.depth}},
                       {y_.view().data(), DType::kBf16, Shape{rows_, shape.columns}});
     }
@@ -107,20 +104,40 @@ class BackendProducts {
   }
   [[nodiscard]] double flops() const {
     double flops = 0.0;
-    for (const ProductShape& s : kProducts) {
+    for (const ProductShape& s : sequence_) {
       flops += 2.0 * static_cast<double>(rows_ * s.outputs() * s.depth);
     }
-    return flops * static_cast<double>(layers_);
+    return flops;
   }
 
  private:
   ops::Backend& backend_;
-  std::int64_t layers_ = 0;
+  std::vector<ProductShape> sequence_;
   std::int64_t rows_ = 0;
   std::vector<ops::WeightId> weights_;
   std::vector<ops::MatmulId> ids_;
   Buffer x_, y_;
 };
+
+std::vector<ProductShape> encoder_products(std::int64_t layers) {
+  std::vector<ProductShape> sequence;
+  for (std::int64_t i = 0; i < layers; ++i) {
+    sequence.insert(sequence.end(), std::begin(kProducts), std::end(kProducts));
+  }
+  return sequence;
+}
+
+// Every product of the forward pass over all tokens: the encoder's 112, the first decision layer's
+// four, keys and values of the last one (the rest of it, and the heads, see a few rows only).
+std::vector<ProductShape> forward_products() {
+  std::vector<ProductShape> sequence = encoder_products(kLayers);
+  sequence.push_back({3 * kHidden, kHidden, ops::Epilogue::kNone});
+  sequence.push_back({kHidden, kHidden, ops::Epilogue::kNone});
+  sequence.push_back({4 * kHidden, kHidden, ops::Epilogue::kRelu});
+  sequence.push_back({kHidden, 4 * kHidden, ops::Epilogue::kNone});
+  sequence.push_back({2 * kHidden, kHidden, ops::Epilogue::kNone});
+  return sequence;
+}
 
 // What the library does by itself on the same shapes: fp32 weights through its sgemm, or, where the
 // backend uses the library's bf16 product, that on packed weights. One weight per shape and layer.
@@ -210,7 +227,7 @@ void products(benchmark::State& state) {
   omp_set_num_threads(1);                  // the library's
   const auto backend = cpu::make_backend({});
   const bool is_bf16 = cpu::describe().product == "avx512_bf16";
-  BackendProducts ours(*backend, kColdLayers);
+  BackendProducts ours(*backend, encoder_products(kColdLayers));
   LibraryProducts library(kColdLayers, is_bf16);
   ours.prepare(state.range(0));
   library.prepare(state.range(0));
@@ -269,7 +286,7 @@ class EnglishNetwork {
 
 void forward(benchmark::State& state) {
   static EnglishNetwork english;
-  static BackendProducts products_alone(english.backend(), kLayers);
+  static BackendProducts products_alone(english.backend(), forward_products());
   const model::Batch batch = english.batch_of(state.range(0));
   model::LaunchPlan& plan = english.network().prepare(batch.shape);
   model::Decision decision = english.network().make_decision(plan);

@@ -24,9 +24,9 @@ TEST_P(Exactness, every_level_that_declares_bits_is_proved_bitwise) {
       const auto proved = prove_exactness(settings, 128);
       ASSERT_EQ(proved.size(), ops::variant_tables().size());
       for (const ProvedLevel& level : proved) {
-        const bool is_declared_tolerance =
-            level.factor == "head_last_layer" && settings.isa == Isa::kAvx512;
-        if (is_declared_tolerance) continue;
+        const bool is_left_to_the_library =
+            level.factor == "head_last_layer" && settings.product == ProductPath::kAvx512Bf16;
+        if (is_left_to_the_library) continue;
         EXPECT_EQ(level.proved, ops::ExactnessKind::kBitwise)
             << level.factor << " " << level.level << ": " << level.detail;
         EXPECT_EQ(level.level, ops::level_of(settings.choices, level.factor));
@@ -35,8 +35,10 @@ TEST_P(Exactness, every_level_that_declares_bits_is_proved_bitwise) {
   }
 }
 
+// The library's bf16 product makes no such promise (with AMX it breaks it at some shapes): there
+// the class of marker_rows is whatever the proof finds.
 TEST_P(Exactness, rows_of_the_decision_layers_products_keep_their_bits) {
-  if (GetParam().isa == Isa::kAvx512) GTEST_SKIP() << "declared, and proved at load, per machine";
+  if (GetParam().product == ProductPath::kAvx512Bf16) GTEST_SKIP() << "proved at load";
   const auto backend = make_backend(settings_of(GetParam()));
   EXPECT_EQ(count_row_differences(*backend, 130, 1024, 512), 0);
   EXPECT_EQ(count_row_differences(*backend, 64, 4096, 187), 0);
