@@ -1,6 +1,7 @@
 #include "engine/model/reference_forward.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "engine/base/error.h"
@@ -85,8 +86,13 @@ Batch random_batch(const ModelConfig& config, const Shape& shape, std::uint64_t 
     const std::int64_t most = std::min(shape.options, length);
     const std::int64_t fewest = std::min<std::int64_t>(2, most);
     const std::int64_t markers = r == 0 ? most : fewest + below(most - fewest + 1);
-    for (std::int64_t k = 0; k < markers; ++k) {
-      rows[r].markers.push_back(static_cast<std::int32_t>(below(length)));
+    std::vector<std::int32_t> positions(static_cast<std::size_t>(length));
+    std::iota(positions.begin(), positions.end(), 0);
+    random.shuffle(positions);
+    rows[r].markers.assign(positions.begin(), positions.begin() + markers);
+    const auto mask = static_cast<std::int32_t>((config.pad_token_id + 1) % config.vocab_size);
+    for (const std::int32_t marker : rows[r].markers) {
+      rows[r].ids[static_cast<std::size_t>(marker)] = mask;
     }
     std::sort(rows[r].markers.begin(), rows[r].markers.end());
   }

@@ -19,7 +19,8 @@ ops::reference::NetworkRecord reference_forward(const checkpoint::ModelConfig& c
                                                 const ops::reference::NetworkOptions& options = {});
 
 // A batch of random rows: ids uniform over the vocabulary, lengths from about L/2 to L (the first
-// row has L), types and marker positions at random, 2..K markers a row (the first row has K). Same
+// row has L), types at random, 2..K markers a row (the first row has K) at distinct random
+// positions, all with one id, the one after the padding's: [MASK] in the English vocabulary. Same
 // seed, same batch on every machine.
 Batch random_batch(const checkpoint::ModelConfig& config, const Shape& shape, std::uint64_t seed);
 
