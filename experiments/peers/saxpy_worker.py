@@ -1,4 +1,5 @@
-import random, sys, pathlib; sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "harness/worker_kit"))
+import os, random, sys  # a complete worker: z = 3x + y
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../harness/worker_kit"))
 import abba_worker
 class Saxpy(abba_worker.Worker):
     name, version, stages, factors = "saxpy-py", "1", ["z"], {"loop": ["plain", "zip"]}

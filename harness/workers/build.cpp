@@ -96,7 +96,12 @@ std::string tree_of_worktree(const Git& git, const fs::path& scratch) {
   const fs::path own = git.run({"rev-parse", "--absolute-git-dir"}) + "/index";
   fs::copy_file(own, index, fs::copy_options::overwrite_existing, ignored);  // saves hashing again
   const std::map<std::string, std::string> environment = {{"GIT_INDEX_FILE", index.string()}};
-  git.run({"add", "--all", "--", ".", ":(exclude).abba"}, environment);
+  std::vector<std::string> add = {"add", "--all"};
+  if (git.try_run({"check-ignore", "--quiet", ".abba"}).exit_code != 0) {
+    add.insert(add.end(),
+               {"--", ".", ":(exclude).abba"});  // git refuses to exclude what it ignores
+  }
+  git.run(add, environment);
   std::string tree = git.run({"write-tree"}, environment);
   fs::remove(index, ignored);
   return tree;

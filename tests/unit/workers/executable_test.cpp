@@ -1,0 +1,52 @@
+#include "harness/workers/executable.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/sha256.h"
+#include "engine/base/text.h"
+#include "tests/unit/workers/subjects.h"
+
+namespace abba::workers {
+namespace {
+
+TEST(Executable, IsFoundAsExecvpWould) {
+  EXPECT_EQ(find_executable("/bin/sh"), "/bin/sh");
+  EXPECT_TRUE(find_executable("sh").ends_with("/sh"));
+  EXPECT_EQ(find_executable("no-such-program-here"), "");
+  EXPECT_EQ(find_executable("/etc/passwd"), "") << "not executable";
+  EXPECT_EQ(find_executable("/tmp"), "") << "a folder";
+  EXPECT_EQ(find_executable(""), "");
+}
+
+TEST(HashCommand, TakesTheProgramAndItsFiles) {
+  const ScratchFolder folder("hash");
+  const std::string script = folder.file("script.py");
+  base::write_file_atomically(script, "print(1)");
+  const auto bindings = hash_command({"sh", script, "--flag"}, "A");
+  ASSERT_EQ(bindings.size(), 2U);
+  EXPECT_EQ(bindings[0],
+            (record::Binding{"executable/A", base::sha256_file(find_executable("sh"))}));
+  EXPECT_EQ(bindings[1], (record::Binding{"argument/A/script.py", base::sha256_hex("print(1)")}));
+  base::write_file_atomically(script, "print(2)");  // the canary: an edit changes the binding
+  EXPECT_NE(hash_command({"sh", script}, "A")[1], bindings[1]);
+  EXPECT_THROW(hash_command({"no-such-program-here"}, "A"), base::Error);
+  EXPECT_THROW(hash_command({}, "A"), base::Error);
+}
+
+TEST(HashMappedFiles, AreThoseOfTheRunningProcess) {
+  const auto bindings = hash_mapped_files(getpid(), "me");
+  ASSERT_FALSE(bindings.empty());
+  EXPECT_EQ(bindings[0].name, "executable/me");
+  EXPECT_EQ(bindings[0].value, base::sha256_file("/proc/self/exe"));
+  EXPECT_TRUE(std::any_of(bindings.begin(), bindings.end(), [](const record::Binding& binding) {
+    return binding.name.starts_with("library/me/libstdc++.so");
+  }));
+  EXPECT_TRUE(hash_mapped_files(-1, "me").empty());
+}
+
+}  // namespace
+}  // namespace abba::workers
