@@ -1,0 +1,116 @@
+// The ledger only grows, notices damage, and counts; attempts are counted too.
+#include "harness/manifest/ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "harness/manifest/attempts.h"
+#include "tests/unit/manifest/example.h"
+
+namespace abba::manifest::testing {
+namespace {
+
+using record::LedgerEventKind;
+using ::testing::HasSubstr;
+
+const std::string kLock(64, 'a');
+constexpr std::int64_t kNow = 1'795'964'851;
+
+class Ledger : public ::testing::Test {
+ protected:
+  record::LedgerEvent add(LedgerEventKind kind, std::int64_t now = kNow) {
+    return append_event(folder_.path(), kind, kLock, base::Json::object({{"manifest", "m"}}), now);
+  }
+  LedgerReading read() { return read_ledger(folder_.path()); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Ledger, EventsFormAChain) {
+  const auto first = add(LedgerEventKind::kRegistered);
+  EXPECT_EQ(first.file, "20261129T150731Z-aaaaaaaa-registered.json");
+  EXPECT_TRUE(first.parents.empty());
+  const auto second = add(LedgerEventKind::kRunStarted, kNow - 50);  // a clock that went back
+  EXPECT_THAT(second.parents, ::testing::ElementsAre(first.digest));
+  const LedgerReading reading = read();
+  ASSERT_EQ(reading.events.size(), 2U);
+  EXPECT_EQ(reading.events[0].digest, first.digest);  // parents first, whatever the clocks said
+  EXPECT_THAT(reading.heads, ::testing::ElementsAre(second.digest));
+  EXPECT_TRUE(reading.problems.empty());
+}
+
+TEST_F(Ledger, EventsOfOneSecondDoNotReplaceEachOther) {
+  for (int i = 0; i < 3; ++i) add(LedgerEventKind::kRunStarted);
+  EXPECT_EQ(read().events.size(), 3U);
+  EXPECT_EQ(count_events(read(), LedgerEventKind::kRunStarted, kLock), 3);
+  EXPECT_EQ(count_events(read(), LedgerEventKind::kRunStarted, std::string(64, 'b')), 0);
+}
+
+TEST_F(Ledger, DamageIsReported) {
+  const auto first = add(LedgerEventKind::kRegistered);
+  const auto second = add(LedgerEventKind::kBound);
+  const std::string path = (folder_.path() / second.file).string();
+  const std::string bytes = base::read_file(path);
+  folder_.write(second.file, with(bytes, "\"bound\"", "\"run-started\""));
+  EXPECT_THAT(read().problems, ::testing::ElementsAre(HasSubstr("was changed")));
+  folder_.write(second.file, bytes.substr(0, 20));
+  EXPECT_EQ(read().problems.size(), 1U);
+  folder_.write(second.file, bytes);
+  std::filesystem::remove(folder_.path() / first.file);
+  EXPECT_THAT(read().problems, ::testing::ElementsAre(HasSubstr("which is missing")));
+  EXPECT_THAT(graph(read()), HasSubstr("! " + second.file));
+}
+
+TEST_F(Ledger, RunsAreLimited) {
+  add(LedgerEventKind::kRegistered);
+  EXPECT_NO_THROW(require_run_allowed(read(), kLock, 1));
+  add(LedgerEventKind::kRunStarted);
+  EXPECT_NO_THROW(require_run_allowed(read(), kLock, 0));
+  try {
+    require_run_allowed(read(), kLock, 1);
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.code(), base::ErrorCode::kMismatch);
+    EXPECT_THAT(error.what(), HasSubstr("max_runs"));
+  }
+}
+
+TEST_F(Ledger, WithdrawalIsFinalAndNeedsAReason) {
+  add(LedgerEventKind::kRegistered);
+  EXPECT_THROW(withdraw(folder_.path(), kLock, "  ", kNow), base::Error);
+  EXPECT_THROW(withdraw(folder_.path(), "bbbbbbbb", "why", kNow), base::Error);
+  EXPECT_THROW(withdraw(folder_.path(), "aaa", "why", kNow), base::Error);
+  withdraw(folder_.path(), "aaaaaaaa", "wrong fixture", kNow);
+  EXPECT_EQ(withdrawn_reason(read(), kLock), "wrong fixture");
+  EXPECT_THROW(require_run_allowed(read(), kLock, 0), base::Error);
+}
+
+TEST_F(Ledger, AnAbsentFolderIsEmpty) {
+  const LedgerReading reading = read_ledger(folder_.path() / "none");
+  EXPECT_TRUE(reading.events.empty());
+  EXPECT_TRUE(reading.problems.empty());
+}
+
+TEST(Attempts, AreCountedByKindAndManifest) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / ".abba/attempts";
+  EXPECT_EQ(count_attempts(file, "m").total(), 0);
+  append_attempt(file, {AttemptKind::kTried, "t", "m", "d", "quick look\nwith a newline"});
+  append_attempt(file, {AttemptKind::kFailed, "t", "m", "d", ""});
+  append_attempt(file, {AttemptKind::kAborted, "t", "m", "e", ""});
+  append_attempt(file, {AttemptKind::kExploratory, "t", "other", "d", ""});
+  const AttemptCounts counts = count_attempts(file, "m");
+  EXPECT_EQ(counts.tried, 1);
+  EXPECT_EQ(counts.failed, 1);
+  EXPECT_EQ(counts.aborted, 1);
+  EXPECT_EQ(counts.exploratory, 0);
+  EXPECT_EQ(count_attempts(file, "").total(), 4);
+  const std::string before = base::read_file(file.string());
+  folder.write(".abba/attempts", before + "{\"half");
+  EXPECT_EQ(count_attempts(file, "m").unreadable, 1);
+  EXPECT_EQ(count_attempts(file, "m").total(), 3);
+}
+
+}  // namespace
+}  // namespace abba::manifest::testing
