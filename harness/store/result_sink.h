@@ -49,8 +49,9 @@ class ResultSink {
   virtual void supersede_pass(std::int64_t pass_id, std::string_view why) = 0;
 
   // One block with all its slots, samples, spans and values, the readings around them (their `slot`
-  // is a slot of this block, or -1) and the doubts found in it. Ids of block and slots are chosen
-  // by the caller, positive and new; `pass_id` was begun. Samples are stored in order of seq.
+  // is a slot of this block, one that failed and is not stored, or -1) and the doubts found in it.
+  // Ids of block and slots are chosen by the caller, positive and new; `pass_id` was begun. Samples
+  // are stored in order of seq.
   virtual void commit_block(std::int64_t pass_id, const record::Block& block,
                             const std::vector<record::EnvironmentReading>& environment,
                             const std::vector<record::Note>& notes) = 0;

@@ -1,0 +1,77 @@
+// The one check against something outside of the file.
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/evidence/check_record.h"
+#include "harness/manifest/ledger.h"
+
+namespace abba::evidence {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The run file's name without folder and compression.
+std::string stem(const std::string& file) {
+  std::string name = fs::path(file).filename().string();
+  if (name.ends_with(".xz")) {
+    name.resize(name.size() - 3);
+  }
+  return name;
+}
+
+std::string member(const base::Json& details, const char* key) {
+  const base::Json* value = details.find(key);
+  return value != nullptr && value->is_string() ? value->as_string() : std::string();
+}
+
+// The run's id is in the file's name and in the file; a renamed copy still finds its events.
+bool is_about(const record::LedgerEvent& event, const record::RunRecord& run) {
+  if (event.kind != record::LedgerEventKind::kRunFinished ||
+      event.lock_digest != run.registration.lock_digest) {
+    return false;
+  }
+  const std::string named = stem(member(event.details, "run_file"));
+  return named == run.run_id + ".sqlite" || named == stem(run.file);
+}
+
+}  // namespace
+
+Check check_ledger(const record::RunRecord& run, const std::vector<std::string>& chain_digests,
+                   const std::string& folder) {
+  if (folder.empty() || !fs::is_directory(folder)) {
+    return {"ledger", Outcome::kNotDone, "no ledger at hand"};
+  }
+  if (run.exploratory || run.registration.exploratory()) {
+    return {"ledger", Outcome::kNotDone, "an exploratory run has no ledger events"};
+  }
+  const manifest::LedgerReading ledger = manifest::read_ledger(folder);
+  if (!ledger.problems.empty()) {
+    return {"ledger", Outcome::kFails, "the ledger is damaged: " + ledger.problems.front()};
+  }
+  int events = 0;
+  bool head_named = false;
+  for (const record::LedgerEvent& event : ledger.events) {
+    if (!is_about(event, run)) {
+      continue;
+    }
+    ++events;
+    const std::string head = member(event.details, "head_digest");
+    if (std::find(chain_digests.begin(), chain_digests.end(), head) == chain_digests.end()) {
+      return {"ledger", Outcome::kFails,
+              "event " + event.digest.substr(0, 8) + " of " + event.utc +
+                  " names the head digest " + head.substr(0, 12) +
+                  ", which the chain does not hold: the run was changed afterwards"};
+    }
+    head_named = head_named || head == run.head_digest;
+  }
+  const bool ended = run.state != record::RunState::kRunning;
+  if (ended && events > 0 && !head_named) {
+    return {"ledger", Outcome::kFails, "no event names the head digest of this run"};
+  }
+  if (events == 0) {
+    return {"ledger", Outcome::kNotDone, "the ledger has no event about the end of this run"};
+  }
+  return {"ledger", Outcome::kHolds, std::to_string(events) + " events name heads of this chain"};
+}
+
+}  // namespace abba::evidence
