@@ -94,7 +94,6 @@ struct LayaWorker::PreparedWorkload {
   std::vector<std::unique_ptr<WorkloadInput>> inputs;  // one per variant
   std::vector<std::vector<PreparedBatch>> batches;     // [variant][batch]
   LoadedNetwork* loaded = nullptr;
-  bool ranked = false;
   bool one_batch = false;  // then the encoder boundary is one span
 };
 
@@ -197,7 +196,6 @@ std::unique_ptr<LayaWorker::PreparedWorkload> LayaWorker::make_workload(
     prepared->batches.push_back(std::move(batches));
     prepared->inputs.push_back(std::move(input));
   }
-  prepared->ranked = prepared->inputs.front()->ranked;
   prepared->one_batch = prepared->batches.front().size() == 1;
   return prepared;
 }
@@ -315,7 +313,7 @@ std::vector<Tensor> LayaWorker::outputs(const std::vector<std::string>& stages, 
     tensors.push_back(abba_worker::make_tensor(
         kActions, {size_of(actions) / config.action_count, config.action_count}, actions.data()));
   }
-  if (wanted(stages, kRanking) && selected_->ranked) {
+  if (wanted(stages, kRanking)) {
     std::vector<std::int32_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int32_t x, std::int32_t y) {

@@ -163,7 +163,6 @@ void read_hook(WorkloadInput& input, const Json& hook, std::int64_t pad_id, std:
     const std::int64_t length = tokens + words.between(-kLengthSpread, 1);
     rows.push_back(drawn_row(words, kind, length, kind == 2 ? 2 : 4));
   }
-  input.ranked = true;
   add_batches(input, rows, batch, pad_id);
 }
 

@@ -18,7 +18,6 @@ namespace abba::laya {
 struct WorkloadInput {
   std::string checkpoint = "checkpoint";  // a files entry
   std::vector<model::Batch> batches;      // one request runs all of them, in order
-  bool ranked = false;                    // rows are candidates: their order by score is an output
   std::int64_t row_count = 0;
   std::int64_t token_count = 0;  // real tokens, padding left out
 };

@@ -99,13 +99,12 @@ TEST(WorkloadInput, AShapeIsFullRows) {
   EXPECT_NE(read(R"({"shape": [3, 64], "seed": 6})").batches[0].ids, input.batches[0].ids);
 }
 
-TEST(WorkloadInput, AHookIsTwelveRankedRowsInEightAndFour) {
+TEST(WorkloadInput, AHookIsTwelveRowsInEightAndFour) {
   const WorkloadInput input = read(
       R"({"hook": {"rows": 12, "tokens": 187, "batch": 8, "kind": "score", "seed": 1}, "checkpoint": "student"})");
   ASSERT_EQ(input.batches.size(), 2U);
   EXPECT_EQ(input.batches[0].shape.rows, 8);
   EXPECT_EQ(input.batches[1].shape.rows, 4);
-  EXPECT_TRUE(input.ranked);
   EXPECT_EQ(input.checkpoint, "student");
   for (const model::Batch& batch : input.batches) {
     for (const std::int32_t length : batch.lengths) {
