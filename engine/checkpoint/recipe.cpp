@@ -23,9 +23,10 @@ constexpr double kContent = 1.10;  // deviation of the other channels after laye
 constexpr std::int64_t kRotatedDims = 8;
 // (q weight c)(k weight c) / 8 per rotated dimension. The bf16 recipe rounds such scores by about
 // 0.003 sqrt(kRotatedDims) kSharpness, and a branch's nRMS follows: 0.011 at 2.0, 0.0075 at 1.0,
-// 0.004 at 0.4, where the limit of teacher-forced checks is 0.006.
-constexpr double kSharpness = 0.4;
-constexpr double kMixedDeviation = 1.2;  // of what the neighbour head adds in layers 0 and 1
+// 0.0041 at 0.4 (english 0.0059), 0.0038 at 0.25 (english 0.0051), where the limit of
+// teacher-forced checks is 0.006.
+constexpr double kSharpness = 0.25;
+constexpr double kMixedDeviation = 1.4;  // of what the neighbour head adds in layers 0 and 1
 // u * gelu(-u) is greatest at u = 1.19 (2 Phi(-u) = u phi(u)), hence flat there: a carrier off by
 // 20 % moves the outliers by 4 %. The value there is -0.1657; the gate reads ten times as much.
 constexpr double kSwitch = 1.19;

@@ -121,17 +121,15 @@ TEST(OutputCheck, EverySabotageTripsCheckOneOrTwo) {
     EXPECT_TRUE(checks.forced.nrms > kTeacherForcedLimit || checks.free.nrms > kFreeRunningLimit)
         << c.name << " in layer " << c.layer << ": " << checks.forced.nrms << " at "
         << checks.forced.stage << ", " << checks.free.nrms << " at " << checks.free.stage;
-    std::printf("%s, layer %d: teacher-forced %.4f at %s, free %.4f at %s\n", c.name, c.layer,
-                checks.forced.nrms, checks.forced.stage.c_str(), checks.free.nrms,
-                checks.free.stage.c_str());
+    RecordProperty(std::string(c.name) + " in layer " + std::to_string(c.layer),
+                   std::to_string(checks.forced.nrms) + " at " + checks.forced.stage);
   }
   const auto real = cpu_backend(ops::Precision::kBf16);
   SabotagedBackend faithful(*real, Sabotage::kNone, 0);
   const Checks checks = checks_of(faithful, bf16_reference(), exact_reference());
   EXPECT_LE(checks.forced.nrms, kTeacherForcedLimit);
   EXPECT_LE(checks.free.nrms, kFreeRunningLimit);
-  std::printf("faithful: teacher-forced %.4f at %s, free %.4f at %s\n", checks.forced.nrms,
-              checks.forced.stage.c_str(), checks.free.nrms, checks.free.stage.c_str());
+  RecordProperty("faithful", std::to_string(checks.forced.nrms) + " at " + checks.forced.stage);
 }
 
 TEST(OutputCheck, NaNIsNeverSmall) {
@@ -176,8 +174,8 @@ TEST(OutputCheck, DecisionsOfBf16StayWithFp32AndLogitsSpread) {
     }
   }
   const double deviation = std::sqrt(squares / count - (sum / count) * (sum / count));
-  std::printf("logits: sd %.3f over %d; largest |dp| %.4f\n", deviation, static_cast<int>(count),
-              largest);
+  RecordProperty("deviation_of_logits", std::to_string(deviation));
+  RecordProperty("largest_probability_difference", std::to_string(largest));
   EXPECT_NEAR(deviation, 2.0, 0.5);
   EXPECT_LE(largest, 0.03);
 }
