@@ -1,0 +1,18 @@
+// Text from outside made harmless for the format it enters. Every function takes any bytes: control
+// characters become spaces and bytes that are not UTF-8 become U+FFFD.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace abba::report {
+
+[[nodiscard]] std::string clean_utf8(std::string_view text);
+// For element content and double-quoted attributes of HTML and SVG.
+[[nodiscard]] std::string escape_xml(std::string_view text);
+// For running text, headings and table cells: no character starts any markup.
+[[nodiscard]] std::string escape_markdown(std::string_view text);
+// A code span with as many backticks as it needs; `in_table` also escapes the cell separator.
+[[nodiscard]] std::string markdown_code(std::string_view text, bool in_table);
+
+}  // namespace abba::report

@@ -1,0 +1,150 @@
+// The analysis for programs. Members are only ever added under one schema name.
+#include "engine/base/json.h"
+
+#include <string>
+#include <utility>
+
+#include "harness/record/names.h"
+#include "harness/report/report.h"
+
+namespace abba::report {
+namespace {
+
+using base::Json;
+
+Json interval_json(const record::Interval& interval) {
+  if (!interval.estimable()) {
+    return nullptr;
+  }
+  return Json::object({{"low", interval.low}, {"high", interval.high}, {"level", interval.level}});
+}
+
+// Negative stands for "not computed" in a Verdict; a reader of JSON gets null.
+Json known(double value) {
+  return value < 0 ? Json(nullptr) : Json(value);
+}
+
+Json summary_json(const record::ArmSummary& s) {
+  Json json = Json::object({{"arm", s.arm}});
+  json.set("pass", s.pass < 0 ? Json(nullptr) : Json(s.pass));
+  json.set("count", s.count);
+  json.set("failures", s.failures);
+  json.set("mean", s.mean);
+  json.set("median", s.median);
+  json.set("p95", s.p95);
+  json.set("min", s.min);
+  json.set("mad", s.mad);
+  return json;
+}
+
+Json verdict_json(const record::Verdict& v) {
+  Json json = Json::object({{"workload", v.workload},
+                            {"metric", v.metric},
+                            {"boundary", v.boundary},
+                            {"primary", v.primary},
+                            {"word", record::name(v.word)},
+                            {"reason", v.reason},
+                            {"effect", v.effect},
+                            {"deciding", interval_json(v.deciding)},
+                            {"plain95", interval_json(v.plain95)},
+                            {"passes", v.passes},
+                            {"pass_sd", v.pass_sd},
+                            {"detectable", known(v.detectable)},
+                            {"passes_needed", known(v.passes_needed)},
+                            {"hodges_lehmann", v.hodges_lehmann},
+                            {"signed_rank", interval_json(v.signed_rank)},
+                            {"p_difference", known(v.p_difference)},
+                            {"p_equivalence", known(v.p_equivalence)},
+                            {"signed_rank_p", known(v.signed_rank_p)},
+                            {"sign_flip_p", known(v.sign_flip_p)},
+                            {"sensitivity_agrees", v.sensitivity_agrees},
+                            {"carry_over", interval_json(v.carry_over)},
+                            {"blocks_used", v.blocks_used},
+                            {"blocks_tainted", v.blocks_tainted},
+                            {"blocks_failed", v.blocks_failed}});
+  Json effects = Json::array();
+  for (std::size_t i = 0; i < v.pass_effects.size(); ++i) {
+    effects.push_back(
+        Json::object({{"pass", v.pass_indices[i]}, {"log_ratio", v.pass_effects[i]}}));
+  }
+  json.set("pass_effects", std::move(effects));
+  Json summaries = Json::array();
+  for (const record::ArmSummary& summary : v.summaries) {
+    summaries.push_back(summary_json(summary));
+  }
+  json.set("summaries", std::move(summaries));
+  return json;
+}
+
+const char* criterion_name(record::Criterion criterion) {
+  switch (criterion) {
+    case record::Criterion::kMet:
+      return "met";
+    case record::Criterion::kNotMet:
+      return "not met";
+    case record::Criterion::kUndecided:
+      return "undecided";
+    case record::Criterion::kNone:
+      break;
+  }
+  return "none";
+}
+
+Json notes_json(const record::RunRecord& run, const record::Analysis& analysis) {
+  Json notes = Json::array();
+  for (const auto* list : {&analysis.notes, &run.notes}) {
+    for (const record::Note& note : *list) {
+      notes.push_back(Json::object({{"code", note.code},
+                                    {"severity", record::name(note.severity)},
+                                    {"where", note.where},
+                                    {"text", note.text}}));
+    }
+  }
+  return notes;
+}
+
+Json run_json(const record::RunRecord& run) {
+  return Json::object({{"id", run.run_id},
+                       {"experiment", run.manifest.id},
+                       {"state", record::name(run.state)},
+                       {"exploratory", run.exploratory},
+                       {"started_utc", run.started_utc},
+                       {"finished_utc", run.finished_utc},
+                       {"lock_digest", run.registration.lock_digest},
+                       {"manifest_digest", run.registration.manifest_digest},
+                       {"head_digest", run.head_digest}});
+}
+
+}  // namespace
+
+std::string json(const record::RunRecord& run, const record::Analysis& analysis,
+                 const ReportContext& context) {
+  Json root =
+      Json::object({{"schema", "abba.report/1"},
+                    {"analysis_version", analysis.version},
+                    {"headline", analysis.headline},
+                    {"criterion", criterion_name(analysis.criterion)},
+                    {"same_hash_law", analysis.same_hash_law},
+                    {"passes", analysis.passes},
+                    {"look", analysis.look},
+                    {"looks", analysis.looks},
+                    {"look_level", analysis.look_level},
+                    {"stopped_early", analysis.stopped_early},
+                    {"standing", context.standing},
+                    {"attempts_before", known(static_cast<double>(context.attempts_before))},
+                    {"run", run_json(run)}});
+  Json verdicts = Json::array();
+  for (const record::Verdict& verdict : analysis.verdicts) {
+    verdicts.push_back(verdict_json(verdict));
+  }
+  root.set("verdicts", std::move(verdicts));
+  root.set("notes", notes_json(run, analysis));
+  Json commands = Json::array();
+  for (const std::string& command : context.commands) {
+    commands.push_back(command);
+  }
+  root.set("commands", std::move(commands));
+  return root.dump_pretty();
+}
+
+}  // namespace abba::report
