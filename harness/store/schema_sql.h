@@ -132,7 +132,8 @@ CREATE VIEW v_slot AS
       avg(CASE WHEN place IN ((n + 1) / 2, n / 2 + 1) THEN ln(max(duration_ns, 1)) END)
         AS median_log
     FROM ranked GROUP BY slot)
-  SELECT slot.id AS slot, pass.id AS pass, pass.position AS pass_index, pass.phase, block.id AS block,
+  SELECT slot.id AS slot, pass.id AS pass, pass.position AS pass_index, pass.phase,
+    block.id AS block,
     block.workload, block.boundary, slot.position, slot.arm, coalesce(n, 0) AS n, slot.failures,
     mean_ns, median_ns, median_log, min_ns, max_ns,
     pass.superseded = 0 AND block.failed = 0 AND pass.phase = 'measured' AS counts,
