@@ -49,7 +49,7 @@ TEST(GoogleBenchmark, RepetitionsAreSamplesAndAggregatesAreNot) {
     {"name":"bm/8","run_name":"bm/8","run_type":"iteration","real_time":1.5,"time_unit":"us"},
     {"name":"bm/8","run_name":"bm/8","run_type":"iteration","real_time":2,"time_unit":"us"},
     {"name":"bm/9","run_name":"bm/9","run_type":"iteration","real_time":7,"time_unit":"us"},
-    {"name":"bm/8_mean","run_name":"bm/8","run_type":"aggregate","real_time":9,"time_unit":"us"}]})";
+    {"name":"bm/8_mean","run_name":"bm/8","run_type":"aggregate","real_time":9,"time_unit":"s"}]})";
   EXPECT_EQ(read_google_benchmark(json, "bm/8", ""), (Samples{1500, 2000}));
   EXPECT_THROW(read_google_benchmark(json, "bm/7", ""), Error);
   EXPECT_THROW(read_google_benchmark("no json", "bm/8", ""), Error);
