@@ -31,7 +31,7 @@ class Rule : public testing::TestWithParam<std::string> {};
 
 TEST_P(Rule, IsTheOneThatCatchesItsBreaker) {
   ConformanceOptions options = quick();
-  if (GetParam() == "end-of-input-ends") options.timeout_s = 2;
+  if (GetParam() == "end-of-input-ends") options.timeout_s = 4;
   const std::vector<ConformanceRow> rows = conformance(broken_python(GetParam()), options);
   EXPECT_FALSE(conforms(rows));
   for (const ConformanceRow& row : rows) {
