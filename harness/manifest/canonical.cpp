@@ -51,6 +51,7 @@ Json map_of(const std::map<std::string, std::string>& texts) {
 Json expand_arm(const record::Arm& arm) {
   Json object = Json::object({{"label", arm.label}});
   if (!arm.factors.empty()) object.set("factors", map_of(arm.factors));
+  if (!arm.inject.is_null()) object.set("inject", arm.inject);
   put_text(object, "rev", arm.rev);
   put_list(object, "worker", arm.worker);
   if (!arm.program.empty()) {

@@ -195,6 +195,9 @@ std::vector<ArmDifference> arm_differences(const Arm& a, const Arm& b) {
     found.push_back({"reads", "/arms/B/reads", std::string(record::name(a.reads)),
                      std::string(record::name(b.reads))});
   }
+  if (a.inject != b.inject) {
+    found.push_back({"inject", "/arms/B/inject", a.inject.dump(), b.inject.dump()});
+  }
   return found;
 }
 

@@ -107,6 +107,10 @@ std::vector<DiffRow> diff(const record::Manifest& manifest, const record::Worker
     rows.push_back({"samples read from", std::string(record::name(manifest.a.reads)),
                     std::string(record::name(manifest.b.reads)), "manifest"});
   }
+  if (!manifest.a.inject.is_null() || !manifest.b.inject.is_null()) {
+    rows.push_back(
+        {"injected effect", manifest.a.inject.dump(), manifest.b.inject.dump(), "manifest"});
+  }
   add_factors(rows, manifest, hello_a, hello_b);
   if (hello_a != nullptr && hello_b != nullptr) add_hello(rows, *hello_a, *hello_b);
   add_common(rows, manifest);

@@ -36,7 +36,7 @@ const std::vector<SectionKeys>& all_sections() {
         "gate",      "graph_capture"},
        {"id", "hypothesis", "independent_variable", "arms", "workloads", "success", "protocol"}},
       {"arms", {"A", "B"}, {"A", "B"}},
-      {"arm", {"label", "factors", "rev", "worker", "program", "reads"}, {}},
+      {"arm", {"label", "factors", "rev", "worker", "program", "reads", "inject"}, {}},
       {"evidence", {"run", "row", "share"}, {"run"}},
       {"build", {"commands", "executable"}, {"commands", "executable"}},
       {"file", {"name", "path", "sha256", "source", "make"}, {"name", "path"}},

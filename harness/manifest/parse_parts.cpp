@@ -22,6 +22,7 @@ void read_arm(const base::Json* value, const std::string& pointer, record::Arm& 
     section.mistake("reads", "inconsistent", "\"reads\" without \"program\"",
                     "\"reads\" beside a \"program\" only");
   }
+  section.free_object("inject", arm.inject);
   if (!arm.program.empty() && reads == nullptr) arm.reads = record::Reads::kWall;
   const int ways = int{!arm.program.empty()} + int{!arm.worker.empty()} + int{!arm.rev.empty()};
   if (ways > 1) {

@@ -41,6 +41,7 @@ struct Arm {
   std::vector<std::string> worker;             // a worker's command, or empty (the common one)
   std::vector<std::string> program;            // rung 0: a program without the protocol, or empty
   Reads reads = Reads::kProtocol;              // of `program`
+  base::Json inject;  // a known effect the worker adds, to see the harness find it; null = none
 };
 
 struct BuildRecipe {

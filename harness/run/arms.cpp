@@ -118,6 +118,7 @@ record::LoadRequest load_request(const RunInputs& in, const std::string& arm) {
     merge_settings(request.settings, in.manifest.outputs.reference.settings);
   } else {
     request.factors = in.manifest.arm(arm).factors;
+    request.inject = in.manifest.arm(arm).inject;
   }
   for (const auto& file : in.files) {
     request.files[file.name] = file.path.string();
@@ -203,11 +204,16 @@ void Arms::start_one(const std::string& arm, const record::PlannedPass& pass, in
   live.process.pid = live.worker->pid();
   live.process.command_digest = base::sha256_hex(base::join(spec.argv, "\n"));
   live.process.setup_ns["spawn"] = seconds_ns(clock, begin_ns);
-  live.process.setup_ns["padding_bytes"] = static_cast<double>(spec.padding_bytes);
   Live& kept = live_[arm] = std::move(live);
   store::Facts facts;
   const std::string key = "worker/" + std::to_string(kept.process.id) + "/command";
   facts.private_strings[key] = base::join(spec.argv, " ");
+  record::EnvironmentReading padding;
+  padding.time_ns = clock.steady_ns();
+  padding.key = "worker/" + std::to_string(kept.process.id) + "/padding_bytes";
+  padding.value = static_cast<double>(spec.padding_bytes);
+  padding.unit = "bytes";
+  facts.environment.push_back(padding);
   set_up(arm, kept, facts);
   facts.workers.push_back(kept.process);
   session_.commit("worker", facts);

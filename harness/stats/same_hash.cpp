@@ -38,7 +38,8 @@ bool declared_equal(const record::RunRecord& run) {
 
 bool arms_are_equal(const record::RunRecord& run) {
   const record::Manifest& manifest = run.manifest;
-  if (manifest.a.factors != manifest.b.factors || arguments(manifest.a) != arguments(manifest.b)) {
+  if (manifest.a.inject != manifest.b.inject || manifest.a.factors != manifest.b.factors ||
+      arguments(manifest.a) != arguments(manifest.b)) {
     return false;
   }
   const auto load_a = run.load.find("A");

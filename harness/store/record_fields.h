@@ -19,7 +19,7 @@ namespace abba::store {
 ABBA_FIELDS(FileDecl, ABBA_F(name) ABBA_F(path) ABBA_F(sha256) ABBA_F(source_repo)
                           ABBA_F(source_revision) ABBA_F(make))
 ABBA_FIELDS(Arm, ABBA_F(id) ABBA_F(label) ABBA_F(factors) ABBA_F(rev) ABBA_F(worker) ABBA_F(program)
-                     ABBA_F(reads))
+                     ABBA_F(reads) ABBA_F(inject))
 ABBA_FIELDS(BuildRecipe, ABBA_F(commands) ABBA_F(executable))
 ABBA_FIELDS(Work, ABBA_F(items) ABBA_F(bytes) ABBA_F(flops))
 ABBA_FIELDS(Workload, ABBA_F(id) ABBA_F(input) ABBA_F(work) ABBA_F(boundaries) ABBA_F(rotate))
