@@ -34,7 +34,8 @@ void add_cpu(Rows& rows, const SystemRoot& root) {
   }
   const fs::path cpus = root.sys / "devices/system/cpu";
   add(rows, "cpu", "online", read_line(cpus / "online"), cpus / "online");
-  add(rows, "cpu", "simultaneous multithreading", read_line(cpus / "smt/active"), cpus / "smt/active");
+  const fs::path smt = cpus / "smt/active";
+  add(rows, "cpu", "simultaneous multithreading", read_line(smt), smt);
 }
 
 void add_frequency(Rows& rows, const SystemRoot& root) {

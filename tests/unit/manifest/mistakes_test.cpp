@@ -44,7 +44,7 @@ std::string protocol(const std::string& more) {
   return R"("protocol": {"preset": "standard", )" + more + "}";
 }
 
-const Bad kBad[] = {
+const Bad kBadProtocol[] = {
     {"unknown_key", R"("id": "nine")", R"("id": "nine", "hypotesis": "x")", "/hypotesis",
      "unknown-key", "\"hypothesis\" (nearest)"},
     {"unknown_key_below", kProtocol, protocol(R"("pases": 3)"), "/protocol/pases", "unknown-key",
@@ -84,6 +84,9 @@ const Bad kBad[] = {
      "missing", "exactly if arrival"},
     {"limit_below_plan", kProtocol, protocol(R"("limits": {"max_requests": 10})"),
      "/protocol/limits/max_requests", "inconsistent", "higher limit"},
+};
+
+const Bad kBadSubject[] = {
     {"no_workloads", kWorkloads, R"("workloads": [])", "/workloads", "missing", "at least one"},
     {"workloads_object", kWorkloads, R"("workloads": {})", "/workloads", "wrong-type", "an array"},
     {"workload_without_input", kWorkloads, R"("workloads": [{"id": "w1"}])", "/workloads/0/input",
@@ -140,8 +143,11 @@ const Bad kBad[] = {
      "/traces/workloads/0", "unknown-name", "w1"},
 };
 
-INSTANTIATE_TEST_SUITE_P(All, BadManifest, ::testing::ValuesIn(kBad),
-                         [](const auto& each) { return each.param.name; });
+std::string name_of(const ::testing::TestParamInfo<Bad>& each) {
+  return each.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Protocol, BadManifest, ::testing::ValuesIn(kBadProtocol), name_of);
+INSTANTIATE_TEST_SUITE_P(Subject, BadManifest, ::testing::ValuesIn(kBadSubject), name_of);
 
 // The canary: without a replacement there is no mistake to find.
 TEST(Mistakes, NineLinesHaveNone) {
