@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "harness/record/names.h"
 #include "harness/store/chain.h"
 
 namespace abba::evidence {
@@ -95,6 +96,27 @@ std::string check_changes(Database& database) {
     }
   }
   return "";
+}
+
+std::string check_verdict_table(Database& database, const record::Analysis& analysis) {
+  Statement rows = database.prepare(
+      "SELECT workload, metric, boundary, word, effect, low, high, reason FROM verdict WHERE entry "
+      "= (SELECT max(entry) FROM document WHERE name = 'analysis') ORDER BY ordinal");
+  const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
+  std::size_t count = 0;
+  while (rows.step()) {
+    if (count == analysis.verdicts.size()) {
+      return "the table of verdicts holds more than the analysis";
+    }
+    const record::Verdict& verdict = analysis.verdicts[count++];
+    if (rows.bytes(0) != verdict.workload || rows.bytes(1) != verdict.metric ||
+        rows.bytes(2) != verdict.boundary || rows.bytes(3) != record::name(verdict.word) ||
+        !same(rows.real(4), verdict.effect) || !same(rows.real(5), verdict.deciding.low) ||
+        !same(rows.real(6), verdict.deciding.high) || rows.bytes(7) != verdict.reason) {
+      return "the table of verdicts differs from the analysis on workload " + verdict.workload;
+    }
+  }
+  return count == analysis.verdicts.size() ? "" : "the table of verdicts lacks a verdict";
 }
 
 PrivateFindings check_private(Database& database) {

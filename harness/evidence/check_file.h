@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "harness/record/verdict.h"
 #include "harness/store/database.h"
 
 namespace abba::evidence {
@@ -17,6 +18,9 @@ ChainFindings check_chain(store::Database& database);
 
 // Columns that may change hold what the log of changes says.
 std::string check_changes(store::Database& database);
+
+// The table of verdicts is the one the stored analysis gives.
+std::string check_verdict_table(store::Database& database, const record::Analysis& analysis);
 
 struct PrivateFindings {
   std::string wrong;    // a text that is not the one committed to

@@ -76,6 +76,12 @@ class Verification {
     const auto stored = store::read_analysis(path_);
     if (!stored) {
       not_done("verdicts", "the run stored none");
+      return;
+    }
+    store::Database database = store::open_run(path_, {.check = false});
+    const std::string table = check_verdict_table(database, *stored);
+    if (!table.empty()) {
+      add("verdicts", table, "");
     } else if (!options_.analyze) {
       not_done("verdicts", "nothing at hand to recompute them with");
     } else {
