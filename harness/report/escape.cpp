@@ -81,14 +81,14 @@ std::string escape_xml(std::string_view text) {
   return out;
 }
 
-std::string escape_markdown(std::string_view text) {
+std::string escape_markdown(std::string_view text, bool starts_line) {
   static constexpr std::string_view kSpecial = "\\`*_{}[]<>|#!~&$";
   const std::string clean = clean_utf8(text);
   std::string out;
   for (std::size_t i = 0; i < clean.size(); ++i) {
     const char c = clean[i];
     // A bullet, rule or numbered item begins only a line; links in clear need "://".
-    const bool starts_item = i == 0 && (c == '-' || c == '+' || c == '=');
+    const bool starts_item = starts_line && i == 0 && (c == '-' || c == '+' || c == '=');
     const bool ends_number =
         (c == '.' || c == ')') && i > 0 && i <= 9 && clean.find_first_not_of("0123456789") == i;
     const bool link = c == ':' && clean.compare(i, 3, "://") == 0;

@@ -10,8 +10,9 @@ namespace abba::report {
 [[nodiscard]] std::string clean_utf8(std::string_view text);
 // For element content and double-quoted attributes of HTML and SVG.
 [[nodiscard]] std::string escape_xml(std::string_view text);
-// For running text, headings and table cells: no character starts any markup.
-[[nodiscard]] std::string escape_markdown(std::string_view text);
+// No character of running text, headings or table cells starts any markup. `starts_line`: nor does
+// the text as a whole become a list item or a rule.
+[[nodiscard]] std::string escape_markdown(std::string_view text, bool starts_line = false);
 // A code span with as many backticks as it needs; `in_table` also escapes the cell separator.
 [[nodiscard]] std::string markdown_code(std::string_view text, bool in_table);
 

@@ -8,7 +8,7 @@
 namespace abba::report {
 namespace {
 
-std::string inline_text(const Inline& piece, bool in_table) {
+std::string inline_text(const Inline& piece, bool in_table, bool starts_line = false) {
   switch (piece.kind) {
     case Inline::Kind::kCode:
       return markdown_code(piece.text, in_table);
@@ -18,17 +18,13 @@ std::string inline_text(const Inline& piece, bool in_table) {
     case Inline::Kind::kPlain:
       break;
   }
-  return escape_markdown(piece.text);
+  return escape_markdown(piece.text, starts_line);
 }
 
 std::string line_text(const Line& line) {
   std::string out;
   for (const Inline& piece : line) {
-    std::string text = inline_text(piece, false);
-    if (!out.empty() && text.starts_with("\\-")) {
-      text.erase(0, 1);  // inside a line a dash starts nothing
-    }
-    out += text;
+    out += inline_text(piece, false, out.empty());
   }
   return out;
 }

@@ -12,13 +12,13 @@ namespace abba::report {
 namespace {
 
 std::string p_text(double p) {
-  return p < 0 ? "–" : fmt::format("{:.4f}", p);
+  return p < 0 ? "–" : p < 1e-4 ? "< 0.0001" : fmt::format("{:.4f}", p);
 }
 
 Table pass_table(const record::Verdict& verdict) {
   Table table;
   table.head = {"pass", "B against A"};
-  table.fold = "Effect of each pass";
+  table.fold = "Pass by pass";
   for (std::size_t i = 0; i < verdict.pass_effects.size(); ++i) {
     table.rows.push_back(
         {plain("pass " + std::to_string(verdict.pass_indices[i] + 1)),

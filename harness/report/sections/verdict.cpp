@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <vector>
 
+#include "engine/base/text.h"
 #include "harness/record/names.h"
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
@@ -69,13 +71,22 @@ std::string level_sentence(const Source& source) {
     return "The rule compares ranges of pass means; it is not a test and has no error rate of its "
            "own.";
   }
-  std::string text = fmt::format(
+  std::string text =
       "B against A is the ratio of times minus one, averaged over passes on the log scale; "
       "negative "
-      "means that B takes less. The error of {} is shared equally by {} of the plan",
-      stats::level_text(1 - source.run.manifest.success.confidence),
-      counted(analysis.looks, "look"));
-  text += analysis.verdicts.size() > 1 ? " and, by Holm's procedure, by the workloads." : ".";
+      "means that B takes less.";
+  std::vector<std::string> shares;
+  if (analysis.looks > 1) {
+    shares.push_back(fmt::format("equally by {} looks", analysis.looks));
+  }
+  if (analysis.verdicts.size() > 1) {
+    shares.emplace_back("by the workloads after Holm");
+  }
+  if (!shares.empty()) {
+    text += fmt::format(" The error of {} is shared {}.",
+                        stats::level_text(1 - source.run.manifest.success.confidence),
+                        base::join(shares, " and "));
+  }
   if (analysis.stopped_early) {
     text += " The run stopped early: an estimate at which a run stops tends to be too large.";
   }
