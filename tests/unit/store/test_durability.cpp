@@ -197,6 +197,26 @@ TEST(Durability, ARefusedBlockLeavesNothingBehind) {
   EXPECT_EQ(blocks_in(read_run(path)), 1U);
 }
 
+// A worker that died in its slot: the readings around it stay, the slot itself is not stored.
+TEST(Durability, ReadingsOfASlotThatFailedAreKept) {
+  const Folder folder;
+  const std::string path = folder.file("run.sqlite");
+  const record::RunRecord run = testing::random_run(19);
+  {
+    RunFile file = testing::create_run(path, run);
+    file.begin_pass(run.passes[0]);
+    record::Block block = run.passes[0].blocks[0];
+    block.slots.resize(1);
+    block.failed = true;
+    block.failure = "the worker died";
+    file.commit_block(1, block, {{4242, 7, "after", "temperature", 51.5, "C", ""}}, {});
+    file.finish(record::RunState::kBroken, "the worker died", run.finished_utc);
+  }
+  const record::RunRecord read = read_run(path);
+  EXPECT_EQ(read.passes[0].blocks[0].failure, "the worker died");
+  EXPECT_EQ(read.environment.back().slot, 4242);
+}
+
 TEST(Durability, AnExistingFileIsNeverReplaced) {
   const Folder folder;
   const std::string path = folder.file("run.sqlite");
