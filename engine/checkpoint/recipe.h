@@ -7,14 +7,14 @@
 //  carrier    one channel whose embedding has mean 0.2, so that the embedding norm gives it nearly
 //             the same number c (7.9 in tiny, 9.5 in english) for every token;
 //  neighbours head 0 of every encoder layer reads the carrier into rotated dimensions of q and k so
-//             that a token attends to the few tokens after it; in layers 0 and 1 this head's columns
-//             of attn.Wo are large. Without it a row's option markers, which share one embedding,
+//             that a token attends to the few tokens after it; in layers 0 and 1 this head's
+//             columns of attn.Wo are large. Without it a row's option markers, which share one embedding,
 //             would stay alike [relative spread 2e-4 in tiny; with it 0.19,
 //             in student 0.28];
 //  outliers   in layer 2's MLP one hidden unit reads the carrier alone; its value G is 1.657 for
-//             nearly any carrier (see kSwitch). Its column of mlp.Wo writes +w, +w, -2w to three channels:
-//             from there on the residual stream holds about 1.25e4, 1.25e4, -2.5e4 [0.98e4
-//             to 2.8e4]. Their sum is zero, so they move no mean;
+//             nearly any carrier (see kSwitch). Its column of mlp.Wo writes +w, +w, -2w to three
+//             channels: from there on the residual stream holds about 1.25e4, 1.25e4, -2.5e4
+//             [0.98e4 to 2.8e4]. Their sum is zero, so they move no mean;
 //  gains      such a row has a deviation of 1000 and more, which would shrink all other channels to
 //             nothing. A trained model's gains undo that, and so do these: after the outliers a
 //             gain is (row deviation / content deviation) times the usual, at the outliers
