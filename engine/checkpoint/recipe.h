@@ -8,8 +8,8 @@
 //             the same number c (7.9 in tiny, 9.5 in english) for every token;
 //  neighbours head 0 of every encoder layer reads the carrier into rotated dimensions of q and k so
 //             that a token attends to the few tokens after it; in layers 0 and 1 this head's
-//             columns of attn.Wo are large. Without it a row's option markers, which share one embedding,
-//             would stay alike [relative spread 2e-4 in tiny; with it 0.19,
+//             columns of attn.Wo are large. Without it a row's option markers, which share one
+//             embedding, would stay alike [relative spread 2e-4 in tiny; with it 0.19,
 //             in student 0.28];
 //  outliers   in layer 2's MLP one hidden unit reads the carrier alone; its value G is 1.657 for
 //             nearly any carrier (see kSwitch). Its column of mlp.Wo writes +w, +w, -2w to three
