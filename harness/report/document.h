@@ -63,8 +63,7 @@ struct Figure {
   std::string text;  // what it shows
 };
 
-// One of the above. A plain struct and no std::variant: g++ 12 warns about uninitialised members of
-// the alternatives that a moved variant does not hold.
+// One of the above. No std::variant: g++ 12 warns about members of alternatives it does not hold.
 struct Element {
   enum class Kind { kHeading, kParagraph, kBullets, kTable, kCommands, kFigure };
   Element(Heading e) : kind(Kind::kHeading), heading(std::move(e)) {}

@@ -33,11 +33,6 @@ using record::Severity;
 using record::Verdict;
 using record::Word;
 
-bool seeds_rule(const record::RunRecord& run) {
-  return run.manifest.protocol.preset == Preset::kTwoPass ||
-         run.manifest.success.claim == Claim::kDisjointPassMeans;
-}
-
 bool exploratory_words(const record::RunRecord& run) {
   return run.exploratory || run.manifest.protocol.preset == Preset::kQuick;
 }
@@ -95,7 +90,7 @@ class Analyser {
     for (const record::Workload& workload : run_.manifest.workloads) {
       measure_workload(workload.id);
     }
-    if (seeds_rule(run_)) {
+    if (judged_by_disjoint_means(run_)) {
       apply_seeds_rule();
     } else {
       apply_verdict_rule();
@@ -117,7 +112,7 @@ class Analyser {
       out_.stopped_early = out_.look < out_.looks && run_.state == record::RunState::kFinished;
     }
     out_.same_hash_law = options_.same_hash_law && arms_are_equal(run_);
-    out_.notes = run_notes(run_, passes_, out_.stopped_early, seeds_rule(run_));
+    out_.notes = run_notes(run_, passes_, out_.stopped_early, judged_by_disjoint_means(run_));
   }
 
   void measure_workload(const std::string& id) {
@@ -335,7 +330,7 @@ class Analyser {
   }
 
   [[nodiscard]] Criterion criterion_of(const Verdict& verdict) const {
-    if (!seeds_rule(run_)) {
+    if (!judged_by_disjoint_means(run_)) {
       return meets_claim(rule_, looks_.look_alpha, verdict);
     }
     if (verdict.word == Word::kInvalid) {
@@ -348,7 +343,7 @@ class Analyser {
   // Every primary workload must meet the claim, at the uncorrected level: all of them together are
   // one claim.
   [[nodiscard]] Criterion criterion() const {
-    const bool directional = rule_.claim == Claim::kFaster || seeds_rule(run_);
+    const bool directional = rule_.claim == Claim::kFaster || judged_by_disjoint_means(run_);
     if (run_.exploratory || (out_.same_hash_law && directional)) {
       return Criterion::kNone;
     }
@@ -384,52 +379,10 @@ class Analyser {
   Analysis out_;
 };
 
-bool decided(Word word) {
-  return word == Word::kImproved || word == Word::kRegressed || word == Word::kEquivalent ||
-         word == Word::kFaster || word == Word::kSlower;
-}
-
 }  // namespace
 
 Analysis analyze(const record::RunRecord& run, const Options& options) {
   return Analyser(run, options).take();
-}
-
-int complete_passes(const record::RunRecord& run) {
-  return static_cast<int>(counted_passes(run).size());
-}
-
-LookDecision decide_at_look(const record::RunRecord& run, const Options& options) {
-  const LookPlan plan = look_plan(run);
-  LookDecision decision;
-  decision.passes = complete_passes(run);
-  decision.last_look = decision.passes >= plan.looks.back();
-  decision.is_look =
-      std::find(plan.looks.begin(), plan.looks.end(), decision.passes) != plan.looks.end();
-  if (decision.last_look) {
-    decision.stop = true;
-    decision.why = fmt::format("all {} passes are done", plan.looks.back());
-    return decision;
-  }
-  if (!decision.is_look || seeds_rule(run)) {
-    decision.why = fmt::format("{} passes is no look of the plan", decision.passes);
-    return decision;
-  }
-  const Analysis analysis = analyze(run, options);
-  int open = 0;
-  for (const Verdict& verdict : analysis.verdicts) {
-    open += verdict.primary && !decided(verdict.word) ? 1 : 0;
-  }
-  decision.stop = open == 0 && !analysis.verdicts.empty();
-  decision.why = decision.stop ? fmt::format("look at {} passes: every primary workload is decided",
-                                             decision.passes)
-                               : fmt::format("look at {} passes: {} primary workload{} not decided",
-                                             decision.passes, open, open == 1 ? "" : "s");
-  return decision;
-}
-
-bool stop_at_look(const record::RunRecord& run, const Options& options) {
-  return decide_at_look(run, options).stop;
 }
 
 }  // namespace abba::stats

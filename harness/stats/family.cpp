@@ -21,6 +21,11 @@ LookPlan look_plan(const record::RunRecord& run) {
   return plan;
 }
 
+bool judged_by_disjoint_means(const record::RunRecord& run) {
+  return run.manifest.protocol.preset == record::Preset::kTwoPass ||
+         run.manifest.success.claim == record::Claim::kDisjointPassMeans;
+}
+
 std::vector<HolmRow> holm(const std::vector<double>& p_values, double alpha) {
   const std::size_t m = p_values.size();
   const auto usable = [&](std::size_t i) { return p_values[i] >= 0; };  // false for NaN too

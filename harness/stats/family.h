@@ -19,6 +19,9 @@ struct LookPlan {
 // confidence outside (0, 1) counts as 0.95.
 [[nodiscard]] LookPlan look_plan(const record::RunRecord& run);
 
+// The run is judged by the seeds' rule, disjoint pass means: it has no level to share.
+[[nodiscard]] bool judged_by_disjoint_means(const record::RunRecord& run);
+
 struct HolmRow {
   double alpha = 0;  // the level this hypothesis was tested at, or testing stopped at
   bool rejected = false;

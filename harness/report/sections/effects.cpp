@@ -6,6 +6,7 @@
 
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
+#include "harness/stats/family.h"
 #include "harness/stats/wording.h"
 
 namespace abba::report {
@@ -82,7 +83,7 @@ void effects_section(const Source& source, Document& document) {
     document.add(Figure{svg_pass_effects(source.run, verdict), "",
                         "Dots: passes. Diamond and bar: their mean and its interval. Shaded: the "
                         "harm limit, if one is declared."});
-    if (!by_disjoint_means(source.run)) {
+    if (!stats::judged_by_disjoint_means(source.run)) {
       document.add(analyses_table(verdict));
     }
     document.paragraph(numbers_text(verdict));

@@ -7,6 +7,7 @@
 
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
+#include "harness/stats/family.h"
 
 namespace abba::report {
 namespace {
@@ -82,7 +83,7 @@ void limits_section(const Source& source, Document& document) {
   if (source.run.output_checks.empty()) {
     bullets.items.push_back({plain("It does not show that the arms compute the same results.")});
   }
-  if (by_disjoint_means(source.run)) {
+  if (stats::judged_by_disjoint_means(source.run)) {
     bullets.items.push_back(
         {plain("Two passes are few: disjoint pass means come about by chance in one workload of "
                "three if nothing differs.")});

@@ -27,7 +27,4 @@ void machine_section(const Source& source, Document& document);
 void limits_section(const Source& source, Document& document);
 void reproduce_section(const Source& source, Document& document);
 
-// The run is judged by disjoint pass means and has no interval that decided anything.
-[[nodiscard]] bool by_disjoint_means(const record::RunRecord& run);
-
 }  // namespace abba::report

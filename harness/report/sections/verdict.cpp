@@ -7,6 +7,7 @@
 #include "harness/record/names.h"
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
+#include "harness/stats/family.h"
 #include "harness/stats/wording.h"
 
 namespace abba::report {
@@ -42,7 +43,7 @@ Line first_line(const Verdict& verdict) {
 
 Table verdict_table(const Source& source) {
   Table table;
-  const bool seeds = by_disjoint_means(source.run);
+  const bool seeds = stats::judged_by_disjoint_means(source.run);
   table.head = {"workload", "verdict", "B against A"};
   table.first_number = 2;
   if (!seeds) {
@@ -67,7 +68,7 @@ Table verdict_table(const Source& source) {
 
 std::string level_sentence(const Source& source) {
   const record::Analysis& analysis = source.analysis;
-  if (by_disjoint_means(source.run)) {
+  if (stats::judged_by_disjoint_means(source.run)) {
     return "The rule compares ranges of pass means; it is not a test and has no error rate of its "
            "own.";
   }
@@ -118,11 +119,6 @@ void status_line(const Source& source, Document& document) {
 }
 
 }  // namespace
-
-bool by_disjoint_means(const record::RunRecord& run) {
-  return run.manifest.protocol.preset == record::Preset::kTwoPass ||
-         run.manifest.success.claim == record::Claim::kDisjointPassMeans;
-}
 
 void verdict_section(const Source& source, Document& document) {
   const record::RunRecord& run = source.run;
