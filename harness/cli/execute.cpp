@@ -229,9 +229,6 @@ class Executor {
     note_attempt();
     const bool nothing_timed =
         result_.error && !result_.measured && !with_.resume && *result_.error != ErrorCode::kBroken;
-    if (nothing_timed && with_.output.empty()) {
-      set_aside();
-    }
     if (result_.measured) {
       report();
     }
@@ -239,6 +236,9 @@ class Executor {
       return kDone;
     }
     std::fprintf(stderr, "abba: %s\n", result_.text.c_str());
+    if (nothing_timed && with_.output.empty()) {
+      set_aside();
+    }
     if (result_.state == record::RunState::kStopped) {
       std::fprintf(stderr, "abba: everything measured is kept in %s; go on with --resume\n",
                    file_.c_str());
@@ -281,7 +281,8 @@ class Executor {
       std::error_code ignored;
       fs::remove(folder(), ignored);  // only if empty
     }
-    std::fprintf(stderr, "abba: what the checks found is kept in %s\n", file_.c_str());
+    std::fprintf(stderr, "abba: what the checks found is kept in %s\n",
+                 shown_path(file_, with_.loaded.project).c_str());
   }
 
   void report() {

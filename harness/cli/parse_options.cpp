@@ -14,6 +14,7 @@ class CommandLine {
   CommandLine()
       : app_("Pre-registered A/B experiments for anything that runs as a process.", "abba") {
     app_.require_subcommand(1);
+    app_.failure_message(CLI::FailureMessage::simple);
     app_.set_version_flag("--version", version_text());
     app_.footer("Start with: abba check M, abba register M, abba run M, abba report.");
     manifest_commands();
@@ -136,8 +137,24 @@ std::string printed(CLI::App& app, const CLI::Error& error) {
   return out.str();
 }
 
+// CLI11 would only say that a command is missing.
+bool unknown_command(CommandLine& line, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') {
+    return false;
+  }
+  const std::string name = argv[1];
+  return line.app()
+      .get_subcommands([&](CLI::App* command) { return command->get_name() == name; })
+      .empty();
+}
+
 Parsed parse(CommandLine& line, int argc, const char* const* argv) {
   Parsed parsed;
+  if (unknown_command(line, argc, argv)) {
+    parsed.exit_code = 2;
+    parsed.text = "\"" + std::string(argv[1]) + "\" is no command; see `abba --help`";
+    return parsed;
+  }
   try {
     line.app().parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

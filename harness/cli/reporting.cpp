@@ -13,18 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string shown(const fs::path& path, const fs::path& root) {
-  const std::string relative = fs::absolute(path).lexically_relative(root).string();
-  return relative.empty() || relative.rfind("..", 0) == 0 ? path.filename().string() : relative;
-}
-
 // Where a person who cloned the project starts.
 std::vector<std::string> commands_to_reproduce(const fs::path& run_file,
                                                const record::RunRecord& run,
                                                const manifest::Project& project) {
   std::vector<std::string> commands;
   if (!run.manifest.path.empty()) {
-    const std::string path = shown(run.manifest.path, project.root);
+    const std::string path = run.manifest.path;  // relative to the project
     if (run.exploratory) {
       commands.push_back("abba run --exploratory " + path);
     } else {
@@ -32,8 +27,8 @@ std::vector<std::string> commands_to_reproduce(const fs::path& run_file,
       commands.push_back("abba run " + path);
     }
   }
-  commands.push_back("abba verify " + shown(run_file, project.root));
-  commands.push_back("abba report " + shown(run_file, project.root));
+  commands.push_back("abba verify " + shown_path(run_file, project));
+  commands.push_back("abba report " + shown_path(run_file, project));
   return commands;
 }
 
@@ -48,6 +43,13 @@ std::string stem(const fs::path& run_file) {
 }
 
 }  // namespace
+
+std::string shown_path(const fs::path& path, const manifest::Project& project) {
+  const fs::path absolute = path.is_absolute() ? path : fs::absolute(path);
+  const std::string relative =
+      absolute.lexically_normal().lexically_relative(project.root).string();
+  return relative.empty() || relative.rfind("..", 0) == 0 ? path.filename().string() : relative;
+}
 
 evidence::VerifyResult verify_file(const fs::path& run_file, const manifest::Project& project) {
   evidence::VerifyOptions options;
@@ -69,7 +71,8 @@ report::ReportContext report_context(const fs::path& run_file, const record::Run
 
 WrittenReport write_report(const fs::path& run_file, const manifest::Project& project,
                            bool exploratory) {
-  const record::RunRecord run = store::read_run(run_file.string());
+  record::RunRecord run = store::read_run(run_file.string());
+  run.file = shown_path(run_file, project);
   const record::Analysis analysis = stats::analyze(run);
   report::ReportContext context = report_context(run_file, run, project);
   const fs::path folder =

@@ -15,6 +15,9 @@ namespace abba::cli {
 evidence::VerifyResult verify_file(const std::filesystem::path& run_file,
                                    const manifest::Project& project);
 
+// Where a file lies, as a reader elsewhere may know it: relative to the project, or its name.
+std::string shown_path(const std::filesystem::path& path, const manifest::Project& project);
+
 // Verifies the file, digests it and counts the attempts known here.
 report::ReportContext report_context(const std::filesystem::path& run_file,
                                      const record::RunRecord& run,
