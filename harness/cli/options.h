@@ -26,6 +26,7 @@ struct Options {
   bool quiet = false;          // run, try: no progress, no summary
   std::string latest;          // report --latest ID
   bool html = false;           // report
+  bool law_off = false;        // report --json --law-off
   std::string out;             // report --out FILE
   bool all = false;            // list: exploratory runs too
   std::string reason;          // withdraw

@@ -84,7 +84,11 @@ class CommandLine {
     report->add_option("run", options_.words, "run file; without it, the latest")->expected(0, 1);
     report->add_option("--latest", options_.latest, "the latest run of this manifest id");
     report->add_flag("--html", options_.html, "as one page");
-    report->add_flag("--json", options_.json, "for programs");
+    auto* as_json = report->add_flag("--json", options_.json, "for programs");
+    report
+        ->add_flag("--law-off", options_.law_off,
+                   "for calibration: judge equal arms as if they differed")
+        ->needs(as_json);
     report->add_option("--out", options_.out, "write it there instead of printing it");
     CLI::App* list = add("list", "the runs of this project");
     list->add_flag("--all", options_.all, "exploratory ones too");

@@ -130,7 +130,7 @@ void explain_row(std::string_view code, record::Severity severity, std::string_v
 int report_command(const Options& options) {
   const fs::path file = chosen_run(options);
   record::RunRecord run = store::read_run(file.string());
-  const record::Analysis analysis = stats::analyze(run);
+  const record::Analysis analysis = stats::analyze(run, {.same_hash_law = !options.law_off});
   const auto project = manifest::find_project(fs::absolute(file).parent_path());
   run.file = shown_path(file, project);
   report::ReportContext context = report_context(file, run, project);
