@@ -7,8 +7,8 @@
 
 namespace abba::base {
 
-// "<git tree of HEAD, 40 hex>-<first 16 hex of SHA-256 of the uncommitted changes, or 16 zeros>", or
-// "unknown" padded with dots when the program was built outside a git checkout.
+// "<git tree of HEAD, 40 hex>-<first 16 hex of SHA-256 of the uncommitted changes, or 16 zeros>",
+// or "unknown" padded with dots when the program was built outside a git checkout.
 std::string source_stamp();
 
 }  // namespace abba::base

@@ -68,7 +68,7 @@ ArmCommand arm_command(const record::Manifest& manifest, const std::string& arm_
   if (command.argv.empty()) {
     throw base::Error(base::ErrorCode::kBadInput, manifest.path,
                       "no worker for arm " + arm_id +
-                          ": abba-laya does not lie beside abba, so name one as \"worker\" in "
+                          ": no default worker lies beside abba, so name one as \"worker\" in "
                           "the manifest or as \"default_worker\" in abba.json");
   }
   command.argv = rooted(command.argv, project, sources);

@@ -10,9 +10,8 @@
 #include "engine/base/sha256.h"
 #include "harness/store/run_file.h"
 
+namespace abba {
 namespace {
-
-using namespace abba;
 
 constexpr std::int64_t kSamples = 1'000'000;
 
@@ -91,5 +90,6 @@ void read_million(benchmark::State& state) {
 BENCHMARK(read_million)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
+}  // namespace abba
 
 BENCHMARK_MAIN();

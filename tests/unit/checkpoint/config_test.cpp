@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 // A config in the older, flat spelling with everything optional left out.
 Json flat_encoder() {
   return base::parse_json(R"({"hidden_size": 128, "num_hidden_layers": 4, "num_attention_heads": 2,
-    "intermediate_size": 320, "vocab_size": 1000, "global_rope_theta": 160000.0, "local_rope_theta": 7000})",
+    "intermediate_size": 320, "vocab_size": 1000,
+    "global_rope_theta": 160000.0, "local_rope_theta": 7000})",
                           "");
 }
 
