@@ -1,0 +1,177 @@
+"""Each bad input: one clear sentence, the documented exit code, nothing half-written."""
+
+import json
+import resource
+import signal
+import sys
+import unittest
+
+from project import SAXPY, SLEEPY, ProjectTest, saxpy_manifest, sleepy_manifest
+
+
+class BadInput(ProjectTest):
+    def one_sentence(self, done, *words):
+        self.assertTrue(done.stderr.startswith("abba: "), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def nothing_written(self):
+        self.assertFalse((self.root / "results").exists() and self.run_files())
+        self.assertFalse(list(self.root.rglob("*.lock.json")))
+
+    def test_usage(self):
+        for words, expected in [
+            ((), "abba --help"),
+            (("frobnicate",), "frobnicate"),
+            (("check",), "manifest"),
+            (("check", "--frob", "m.json"), "--frob"),
+            (("run", "none.json"), "none.json"),
+            (("check", "manifests"), "manifests"),
+            (("report",), "abba run"),
+            (("show", "none.sqlite"), "none.sqlite"),
+            (("verify", "none.sqlite"), "none.sqlite"),
+            (("explain", "N999"), "N999"),
+            (("run", "--register", "--exploratory", "m.json"), "exclude"),
+            (("try", "true", "'"), "quote"),
+            (("completions", "fish"), "fish"),
+        ]:
+            with self.subTest(words=words):
+                self.one_sentence(self.abba(*words, exit_code=2), expected)
+        self.assertIn("abba 0.", self.abba("--version").stdout)
+        self.assertIn("register", self.abba("--help").stdout)
+        self.assertIn("complete -F", self.abba("completions", "bash").stdout)
+        self.assertIn("N054", self.abba("explain").stdout)
+
+    def test_engine_that_is_not_there(self):
+        import os
+        import shutil
+        alone = self.root / "bin"
+        alone.mkdir()
+        shutil.copy(os.environ["ABBA_PROGRAM"], alone / "abba")
+        import subprocess
+        done = subprocess.run([alone / "abba", "laya", "decide", "--help"], text=True,
+                              stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("abba-laya", done.stderr)
+
+    def test_every_mistake_of_a_manifest_is_named(self):
+        path = self.root / "manifests/bad.json"
+        path.write_text("{not json")
+        self.one_sentence(self.abba("check", path, exit_code=2), "line 1")
+        cases = [
+            ({"protocol": {"preset": "standard", "passes": 0}}, "/protocol/passes"),
+            ({"protocol": {"preset": "standard", "passes": 10**9}}, "/protocol/passes"),
+            ({"colour": 1}, "colour"),
+            ({"hypothesis": 5}, "/hypothesis"),
+            ({"arms": {"A": {"factors": {"pace": "slow"}}, "B": {"factors": {"pace": "slow"}}}},
+             "pace"),
+            ({"arms": {"A": {"factors": {"pace": "slow", "answer": "right"}},
+                       "B": {"factors": {"pace": "fast", "answer": "wrong"}}}}, "answer"),
+            ({"workloads": [{"id": "w1"}]}, "input"),
+            ({"workloads": []}, "/workloads"),
+        ]
+        for changes, expected in cases:
+            with self.subTest(changes=changes):
+                path = self.write(sleepy_manifest(**changes))
+                for command in ("check", "register", "run"):
+                    self.one_sentence(self.abba(command, path, exit_code=2), expected)
+        everything = sleepy_manifest(colour=1, hypothesis=5, workloads=[])
+        done = self.abba("check", self.write(everything), exit_code=2)
+        for expected in ("colour", "/hypothesis", "/workloads"):
+            self.assertIn(expected, done.stderr)
+        self.nothing_written()
+
+    def test_a_level_that_does_not_exist_is_found_by_check(self):
+        manifest = sleepy_manifest()
+        manifest["arms"]["B"]["factors"]["pace"] = "ludicrous"
+        path = self.write(manifest)
+        self.one_sentence(self.abba("check", path, exit_code=2), "ludicrous", "fast")
+        self.one_sentence(self.abba("run", "--exploratory", path, exit_code=4), "pace")
+
+    def test_preflight_refusals(self):
+        cases = [
+            ({"affinity": {"cpus": [3999]}}, 4, "3999"),
+            ({"worker": [str(self.root / "no-such-worker")]}, None, "no-such-worker"),
+            ({"worker": ["/bin/true"]}, 4, "died"),
+            ({"device": "any"}, 4, "device"),
+            ({"files": [{"name": "f", "path": "missing.bin"}]}, 4, "missing.bin"),
+            ({"protocol": {"preset": "standard", "placement": "shared-process"}}, 4, "placement"),
+            ({"protocol": {"preset": "standard", "limits": {"max_requests": 10}}}, None,
+             "max_requests"),
+            ({"protocol": {"preset": "standard", "limits": {"max_wall_s": 1}}}, 4, "max_wall_s"),
+        ]
+        for changes, code, expected in cases:
+            with self.subTest(changes=changes):
+                path = self.write(sleepy_manifest(**changes))
+                done = self.abba("run", "--exploratory", path, exit_code=4 if code else 2)
+                self.one_sentence(done, expected)
+        self.assertFalse(self.run_files(".abba/exploratory"))
+
+    def test_differing_outputs_are_refused_before_any_timing(self):
+        manifest = sleepy_manifest(independent_variable="answer", arms={
+            "A": {"factors": {"answer": "right"}}, "B": {"factors": {"answer": "wrong"}}})
+        path = self.write(manifest)
+        done = self.abba("run", "--register", path, exit_code=4)
+        self.one_sentence(done, "stage answer", "[1]: -1.25 against -2.25")
+        self.assertFalse((self.root / "results").exists() and self.run_files())
+        kept = self.run_files(".abba/failed")
+        self.assertEqual(len(kept), 1)
+        self.assertEqual(self.query(kept[0], "SELECT count(*) FROM sample"), [(0,)])
+        self.assertIn('"failed"', (self.root / ".abba/attempts").read_text())
+
+    def test_existing_output_is_never_overwritten(self):
+        path = self.write(saxpy_manifest([SAXPY]))
+        target = self.root / "mine.sqlite"
+        target.write_text("precious")
+        done = self.abba("run", "--exploratory", path, "--output", target, exit_code=2)
+        self.one_sentence(done, "exists already")
+        self.assertEqual(target.read_text(), "precious")
+
+    def test_results_that_cannot_be_written(self):
+        path = self.write(saxpy_manifest([SAXPY]))
+        self.abba("register", path)
+        (self.root / "results").write_text("a file, not a folder")
+        self.one_sentence(self.abba("run", path, exit_code=5), "results")
+
+    def test_full_disk_keeps_what_was_committed(self):
+        manifest = saxpy_manifest([SAXPY])
+        manifest["protocol"]["slot"] = {"warmup": 1, "requests": 300}
+        path = self.write(manifest)
+
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+        done = self.abba("run", "--exploratory", path, exit_code=5, preexec_fn=small_files)
+        self.assertRegex(done.stderr, r"(?m)^abba: .*(full|space|large|disk)")
+        for file in self.run_files(".abba/exploratory"):
+            self.assertIn("state", self.show(file))
+
+    def test_full_standard_output(self):
+        import os
+        import subprocess
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([os.environ["ABBA_PROGRAM"], "explain"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("No space left", done.stderr)
+
+    def test_damaged_run_files(self):
+        path = self.write(saxpy_manifest([SAXPY]))
+        self.abba("run", "--register", "--quiet", path)
+        file = self.run_file()
+        damaged = self.root / "damaged.sqlite"
+        damaged.write_bytes(file.read_bytes()[:5000])
+        for command in ("show", "report"):
+            self.one_sentence(self.abba(command, damaged, exit_code=2), "damaged.sqlite")
+        self.abba("verify", damaged, exit_code=7)
+        self.abba("run", path, "--resume", file, exit_code=2)
+
+    def test_worker_check_tells_a_worker_from_another_program(self):
+        self.abba("worker-check", "--input", json.dumps({"n": 3}), "--", sys.executable, "-B",
+                  SLEEPY)
+        self.abba("worker-check", "--", "/bin/cat", exit_code=7)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,101 @@
+"""Signals and deaths in the middle of a block: a readable file, nothing measured lost, a resume."""
+
+import os
+import signal
+import time
+import unittest
+
+from project import ProjectTest, sleepy_manifest
+
+
+class Interruption(ProjectTest):
+    def long_run(self, **settings):
+        manifest = sleepy_manifest(settings={"request_ms": 10, **settings})
+        manifest["protocol"].update(passes=6, looks=[6], slot={"warmup": 1, "requests": 10})
+        path = self.write(manifest)
+        self.abba("register", path)
+        return path, self.start("run", path)
+
+    def resume_and_check(self, path):
+        out = self.abba("run", path, "--resume").stdout
+        self.assertIn("run file: ", out)
+        show = self.show(self.run_file())
+        self.assertIn("finished", show)
+        self.assertIn("resumed 1 times", show)
+        self.assertEqual(self.complete_passes(show), 6)
+        self.assertIn("internally consistent", self.abba("verify", self.run_file()).stdout)
+        self.abba("report", self.run_file())
+        done = self.abba("run", path, "--resume", exit_code=2)
+        self.assertIn("resume", done.stderr)
+
+    def test_ctrl_c_ends_after_the_slot_and_resumes(self):
+        path, process = self.long_run()
+        self.wait_for_blocks(process, 2)
+        process.send_signal(signal.SIGINT)
+        _, err = self.finish(process, 5)
+        self.assertIn("--resume", err)
+        show = self.show(self.run_file())
+        self.assertIn("stopped", show)
+        self.assertGreaterEqual(self.complete_passes(show), 1)
+        self.abba("verify", self.run_file())
+        self.resume_and_check(path)
+
+    def test_sigterm_twice_and_two_resumes(self):
+        path, process = self.long_run()
+        self.wait_for_blocks(process, 1)
+        process.send_signal(signal.SIGTERM)
+        self.finish(process, 5)
+        before = self.measured_blocks()
+        again = self.start("run", path, "--resume")
+        self.wait_for_blocks(again, before + 1)
+        again.send_signal(signal.SIGTERM)
+        self.finish(again, 5)
+        self.abba("run", path, "--resume")
+        show = self.show(self.run_file())
+        self.assertIn("resumed 2 times", show)
+        self.assertEqual(self.complete_passes(show), 6)
+
+    def test_killed_worker_is_replaced_and_the_pass_rerun(self):
+        path, process = self.long_run()
+        self.wait_for_blocks(process, 1)
+        workers = []
+        deadline = time.monotonic() + 30
+        while not workers and time.monotonic() < deadline:
+            workers = self.children(process.pid)
+        os.kill(workers[-1], signal.SIGKILL)
+        self.finish(process, 0)
+        show = self.show(self.run_file())
+        self.assertEqual(self.complete_passes(show), 6)
+        self.assertIn("superseded", show)
+        self.assertIn("N057", show)
+        self.assertIn("internally consistent", self.abba("verify", self.run_file()).stdout)
+
+    def test_killed_harness_leaves_a_readable_file_that_resumes(self):
+        path, process = self.long_run()
+        self.wait_for_blocks(process, 3)
+        process.kill()
+        process.communicate()
+        show = self.show(self.run_file())
+        self.assertIn("running", show)
+        self.assertGreaterEqual(self.measured_blocks(), 3)
+        self.assertGreaterEqual(self.complete_passes(show), 2)
+        self.abba("report", self.run_file())
+        self.resume_and_check(path)
+
+    def test_worker_that_always_dies_breaks_the_run_and_resumes_when_mended(self):
+        marker = self.root / "die"
+        path, process = self.long_run(die_file=str(marker))
+        self.wait_for_blocks(process, 2)
+        marker.write_text("")
+        _, err = self.finish(process, 5)
+        self.assertIn("twice", err)
+        show = self.show(self.run_file())
+        self.assertIn("broken", show)
+        self.assertIn("told to die", show)
+        self.assertGreaterEqual(self.complete_passes(show), 1)
+        marker.unlink()
+        self.resume_and_check(path)
+
+
+if __name__ == "__main__":
+    unittest.main()

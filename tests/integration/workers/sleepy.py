@@ -1,0 +1,38 @@
+"""A worker whose speed, answers and death a test decides."""
+
+import os
+import pathlib
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.environ["ABBA_WORKER_KIT"])
+import abba_worker  # noqa: E402
+
+
+class Sleepy(abba_worker.Worker):
+    name, version, stages = "sleepy", "1", ["answer"]
+    factors = {"pace": ["slow", "fast"], "answer": ["right", "wrong"]}
+
+    def load(self, settings, files, factors, device):
+        self.request_s = settings.get("request_ms", 2) / 1000
+        self.die_file = settings.get("die_file", "")
+        return {}
+
+    def prepare(self, workload):
+        self.input = workload["input"]
+        self.requests = 0
+
+    def request(self):
+        self.requests += 1
+        if self.requests > 1 and self.die_file and pathlib.Path(self.die_file).exists():
+            print("sleepy: told to die", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(self.request_s * (2 if self.level["pace"] == "slow" else 1))
+
+    def outputs(self, stages, values):
+        off = 1.0 if self.level["answer"] == "wrong" else 0.0
+        return [abba_worker.floats("answer", [0.5, -2.25 + off, float(self.input["n"])])]
+
+
+abba_worker.run(Sleepy())
