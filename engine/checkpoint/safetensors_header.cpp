@@ -12,14 +12,19 @@ using base::Json;
 using tensor::DType;
 using tensor::Shape;
 
+bool is_control(char character) {
+  return static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
+}
+
 // A tensor's name as it may stand in a message: hostile names are cut and lose control characters.
 std::string quoted(const std::string& name) {
   std::string text = name.substr(0, 120);
-  for (char& character : text) {
-    if (static_cast<unsigned char>(character) < 0x20) character = '?';
-  }
+  std::replace_if(text.begin(), text.end(), is_control, '?');
   return "tensor \"" + text + (name.size() > 120 ? "…\"" : "\"");
 }
+
+// Names are printed, compared and lined up in tables; ours have about 40 bytes.
+constexpr std::size_t kMaxNameBytes = 256;
 
 // Reads one tensor's entry; what it cannot accept becomes a sentence in `mistakes` and nullopt.
 class EntryReader {
@@ -28,6 +33,13 @@ class EntryReader {
       : name_(name), entry_(entry), mistakes_(mistakes) {}
 
   std::optional<TensorInfo> read(std::uint64_t data_start, std::uint64_t data_bytes) {
+    if (name_.size() > kMaxNameBytes) {
+      return fail("has a name of " + std::to_string(name_.size()) + " bytes; at most " +
+                  std::to_string(kMaxNameBytes) + " are accepted");
+    }
+    if (std::any_of(name_.begin(), name_.end(), is_control)) {
+      return fail("has a control character in its name");
+    }
     if (!entry_.is_object())
       return fail("is " + std::string(entry_.kind_name()) + ", not an object");
     for (const auto& [key, value] : entry_.as_object()) {

@@ -206,6 +206,17 @@ TEST(Safetensors, AllMistakesAreListedAndHostileNamesTamed) {
   EXPECT_THAT(refusal(base::read_file(path)), HasSubstr("2 more"));
 }
 
+// Names end up in tables and messages: one of a megabyte would pad every line of `inspect` to that.
+TEST(Safetensors, NamesThatCannotBePrintedAreRefused) {
+  const auto with_name = [](const std::string& name) {
+    return refusal(file_of("{" + entry(name, "U8", "[8]", "[0,8]") + "}", 8));
+  };
+  EXPECT_EQ(with_name(std::string(256, 'n')), "");
+  EXPECT_THAT(with_name(std::string(257, 'n')), HasSubstr("name of 257 bytes"));
+  EXPECT_THAT(with_name("a\\u001b[31m"), HasSubstr("control character"));
+  EXPECT_THAT(with_name("a\\n"), HasSubstr("tensor \"a?\" has a control character"));
+}
+
 TEST(Safetensors, RandomDamageNeverYieldsATensorOutsideTheData) {
   base::Random random(5);
   int refused = 0;
