@@ -79,6 +79,12 @@ Batch make_batch(std::span<const Row> rows, std::int64_t pad_id, const Shape& at
     batch.shape.options =
         std::max(batch.shape.options, static_cast<std::int64_t>(rows[r].markers.size()));
   }
+  // Before the padding is made: a length read from a file must neither overflow nor fill memory.
+  if (batch.shape.tokens > kMaxBatchTokens / batch.shape.rows ||
+      batch.shape.options > kMaxBatchTokens / batch.shape.rows) {
+    refuse("batch", "would have more than " + std::to_string(kMaxBatchTokens) +
+                        " padded tokens or marker slots; split it");
+  }
   batch.ids.assign(rows.size() * at(batch.shape.tokens), static_cast<std::int32_t>(pad_id));
   batch.markers.assign(rows.size() * at(batch.shape.options), 0);
   for (std::size_t r = 0; r < rows.size(); ++r) {

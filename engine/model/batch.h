@@ -39,7 +39,8 @@ struct Batch {
 };
 
 // Pads to the longest row and the most markers, or to `at_least` where that is larger. Throws
-// Error(kBadInput) for no rows or an empty row; the rest is check_batch's.
+// Error(kBadInput) for no rows, an empty row or a padded size beyond kMaxBatchTokens; the rest is
+// check_batch's.
 Batch make_batch(std::span<const Row> rows, std::int64_t pad_id, const Shape& at_least = {});
 
 // Throw Error(kBadInput) with one sentence that names row and position of the first mistake. A

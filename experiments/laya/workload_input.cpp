@@ -21,11 +21,11 @@ constexpr std::int64_t kMaxRows = 4096;
 constexpr std::int64_t kMaxTokens = 8192;
 constexpr std::int64_t kMaxFileBytes = 1 << 22;
 
-std::int64_t bounded(const Json& object, std::string_view key, std::int64_t low,
-                     std::int64_t high) {
-  const std::int64_t value = object.get_int(key, "input");
+std::int64_t bounded(const Json& object, std::string_view key, std::int64_t low, std::int64_t high,
+                     const std::string& where = "input") {
+  const std::int64_t value = object.get_int(key, where);
   if (value < low || value > high) {
-    throw Error(ErrorCode::kBadInput, "input",
+    throw Error(ErrorCode::kBadInput, where,
                 "\"" + std::string(key) + "\" is " + std::to_string(value) + ", accepted is " +
                     std::to_string(low) + " to " + std::to_string(high));
   }
@@ -122,14 +122,15 @@ void read_fixture(WorkloadInput& input, const std::string& name, const std::stri
   std::vector<model::Row> rows;
   for (const Json& item : fixture.get_array("rows", path)) {
     model::Row row{.ids = id_list(item, "ids", path),
-                   .type = static_cast<std::int32_t>(item.get_int("type", path)),
+                   .type = static_cast<std::int32_t>(bounded(item, "type", 0, 2, path)),
                    .markers = id_list(item, "markers", path)};
     for (std::int32_t& id : row.ids) {  // a variant keeps layout and specials, draws the words anew
       id = variant != 0 && id < kCls ? words.word() : id;
     }
     rows.push_back(std::move(row));
   }
-  add_batches(input, rows, kMaxRows, pad_id, {.tokens = fixture.get_int("length", path)});
+  add_batches(input, rows, kMaxRows, pad_id,
+              {.tokens = bounded(fixture, "length", 1, kMaxTokens, path)});
 }
 
 void read_shape(WorkloadInput& input, const Json& json, std::int64_t pad_id,

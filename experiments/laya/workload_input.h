@@ -22,8 +22,9 @@ struct WorkloadInput {
   std::int64_t token_count = 0;  // real tokens, padding left out
 };
 
-// `fixtures_dir` may be empty if the form needs none; `variant` (0 = as written) draws other ids of
-// the same shape. Throws Error(kBadInput) with what was found and what would be accepted.
+// `fixtures_dir` may be empty if the form needs none. `variant` (0 = as written) draws other ids: a
+// fixture keeps its layout, the drawn forms draw options and a hook's lengths anew as well. Throws
+// Error(kBadInput) with what was found and what would be accepted.
 WorkloadInput read_workload_input(const base::Json& input, const std::string& fixtures_dir,
                                   std::int64_t pad_id, std::uint64_t variant);
 

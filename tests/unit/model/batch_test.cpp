@@ -80,6 +80,11 @@ TEST(Batch, RowsThatCannotBePaddedAreRefused) {
   const std::vector<Row> one = {{{1}, 0, {0}}};
   EXPECT_THROW(static_cast<void>(make_batch(one, 0, {2, 1, 1})), base::Error);
   EXPECT_EQ(make_batch(one, 0, {1, 16, 4}).shape, (Shape{1, 16, 4}));
+  // 16 rows of 2^60 tokens or slots: the product is 2^64, which would pass for nothing to allocate.
+  const std::vector<Row> sixteen(16, one[0]);
+  const std::int64_t huge = std::int64_t{1} << 60U;
+  EXPECT_THROW(static_cast<void>(make_batch(sixteen, 0, {16, huge, 1})), base::Error);
+  EXPECT_THROW(static_cast<void>(make_batch(sixteen, 0, {16, 1, huge})), base::Error);
 }
 
 TEST(Batch, RandomBatchesAreSoundAndSeeded) {
