@@ -50,6 +50,15 @@ std::int64_t tile_rows() {
   return (isa & avx512) == avx512 ? 16 : 6;
 }
 
+// c [rows, columns] with `c_stride` = a [rows, depth] * b [columns, depth]^T, rows packed. The
+// library may lack memory for its packing buffers; going on would take an unwritten c for a result.
+void multiply(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a,
+              const float* b, float* c, std::int64_t c_stride) {
+  const dnnl_status_t status =
+      dnnl_sgemm('N', 'T', rows, columns, depth, 1.0F, a, depth, b, depth, 0.0F, c, c_stride);
+  ABBA_CHECK(status == dnnl_success);
+}
+
 // Scratch of one thread.
 struct Scratch {
   tensor::Buffer panel;         // fp32 [kPanelColumns, K]
@@ -213,11 +222,9 @@ void WidenedProduct<Act>::run_panel(const Plan& plan, const float* x, Act* y, Pa
     const std::int64_t rows = std::min(step, padded - r);
     const bool is_one_product = gate == nullptr || gate == weight + panel.count * problem.depth;
     const float* a = x + r * problem.depth;
-    dnnl_sgemm('N', 'T', rows, is_one_product ? stride : panel.count, problem.depth, 1.0F, a,
-               problem.depth, weight, problem.depth, 0.0F, c, stride);
+    multiply(rows, is_one_product ? stride : panel.count, problem.depth, a, weight, c, stride);
     if (!is_one_product) {
-      dnnl_sgemm('N', 'T', rows, panel.count, problem.depth, 1.0F, a, problem.depth, gate,
-                 problem.depth, 0.0F, c + panel.count, stride);
+      multiply(rows, panel.count, problem.depth, a, gate, c + panel.count, stride);
     }
     finish(plan, y + r * problem.columns, std::min(rows, problem.rows - r), panel, scratch);
   }
