@@ -12,33 +12,32 @@ constexpr std::string_view kAny(const Extent&) {
   return {};
 }
 
-// The 32-bit levels index [B, L, 3, H, 64] with unsigned 32-bit arithmetic. The real maximum is
-// about 3.5e7 elements; beyond 2^32 - 1 the 64-bit level runs instead of an error. Division keeps
-// the guard itself from overflowing.
-std::string_view needs_32_bit_elements(const Extent& e) {
-  if (e.batch == 0 || e.length == 0 || e.heads == 0) return {};
+// Whether batch * rows * heads * parts * kHeadDim elements are more than unsigned 32-bit arithmetic
+// can number. Division keeps the guard itself from overflowing.
+bool exceeds_32_bits(std::int64_t batch, std::int64_t rows, std::int64_t heads,
+                     std::int64_t parts) {
+  if (batch == 0 || rows == 0 || heads == 0) return false;
   const std::int64_t limit = std::numeric_limits<std::uint32_t>::max();
-  const std::int64_t per_token = 3 * kHeadDim;
-  if (e.heads > limit / per_token || e.length > limit / (per_token * e.heads) ||
-      e.batch > limit / (per_token * e.heads * e.length)) {
-    return "the packed q, k, v of this shape exceed 2^32 - 1 elements, which 32-bit positions "
-           "cannot "
-           "address";
-  }
-  return {};
+  const std::int64_t per_head = parts * kHeadDim;
+  return heads > limit / per_head || rows > limit / (per_head * heads) ||
+         batch > limit / (per_head * heads * rows);
 }
 
-// rows_2d walks [M, N] with 32-bit indices; the widest bias is the FFN's 4D = 4 * 64 * H.
+// The 32-bit levels index [B, L, 3, H, 64]. The real maximum is about 3.5e7 elements; beyond
+// 2^32 - 1 the 64-bit level runs instead of an error.
+std::string_view needs_32_bit_elements(const Extent& e) {
+  if (!exceeds_32_bits(e.batch, e.length, e.heads, 3)) return {};
+  return "the packed q, k, v of this shape exceed 2^32 - 1 elements, which 32-bit positions cannot "
+         "address";
+}
+
+// rows_2d walks [M, N] with 32-bit indices; the widest bias is the FFN's 4D = 4 * 64 * H, over the
+// tokens of a row or its 1 + options picked ones, which are more where every token is a marker.
 std::string_view needs_32_bit_bias(const Extent& e) {
-  if (e.batch == 0 || e.length == 0 || e.heads == 0) return {};
-  const std::int64_t limit = std::numeric_limits<std::uint32_t>::max();
-  const std::int64_t per_token = 4 * kHeadDim;
-  if (e.heads > limit / per_token || e.length > limit / (per_token * e.heads) ||
-      e.batch > limit / (per_token * e.heads * e.length)) {
-    return "the widest biased output of this shape exceeds 2^32 - 1 elements, which 32-bit indices "
-           "cannot address";
-  }
-  return {};
+  const bool has_more_picked = e.options >= e.length && e.length > 0;
+  if (!exceeds_32_bits(e.batch, has_more_picked ? e.options + 1 : e.length, e.heads, 4)) return {};
+  return "the widest biased output of this shape exceeds 2^32 - 1 elements, which 32-bit indices "
+         "cannot address";
 }
 
 constexpr Exactness same_bits(std::string_view to) {
