@@ -200,9 +200,11 @@ std::int64_t differences_of_few_rows(ops::Backend& backend, const Settings& sett
   const bool is_panelled =
       backend.precision() == Precision::kFp32 || resolve(settings.product) == ProductPath::kWidened;
   std::int64_t differing = differences_of_subset(backend, heads);
-  for (const auto& [columns, depth] : {std::pair{4 * hidden, hidden}, {hidden, 4 * hidden}}) {
-    differing +=
-        count_row_differences(backend, is_panelled ? kPanelAndAHalf : columns, depth, kManyRows);
+  std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {{kPanelAndAHalf, hidden},
+                                                               {kPanelAndAHalf, 4 * hidden}};
+  if (!is_panelled) shapes = {{hidden, hidden}, {4 * hidden, hidden}, {hidden, 4 * hidden}};
+  for (const auto& [columns, depth] : shapes) {
+    differing += count_row_differences(backend, columns, depth, kManyRows);
   }
   return differing;
 }
@@ -232,7 +234,7 @@ std::int64_t count_row_differences(ops::Backend& backend, std::int64_t columns, 
   const std::size_t row_bytes =
       static_cast<std::size_t>(columns) * tensor::size_bytes_of(all.dtype());
   std::int64_t differing = 0;
-  for (const std::int64_t count : {1, 2, 3, 5, 7}) {
+  for (const std::int64_t count : {1, 2, 3, 5, 7, 20, 40}) {
     const std::int64_t first = (rows - count) / 2;
     const Buffer some = multiply(first, count);
     Buffer same(all.dtype(), some.shape());

@@ -27,8 +27,9 @@ struct ProvedLevel {
                                                        std::int64_t hidden);
 
 // Does the product give a row the same bits whatever the number of rows? What head_last_layer's
-// class rests on. Compares every row of products with 1, 2, 3, 5 and 7 rows to those of one with
-// `rows`. Returns the number of values that differ.
+// class rests on. Compares every row of products with 1, 2, 3, 5, 7, 20 and 40 rows (one batch
+// row's picked ones, and those of batches of 4 and 8) to those of one with `rows` >= 40. Returns
+// the number of values that differ.
 [[nodiscard]] std::int64_t count_row_differences(ops::Backend& backend, std::int64_t columns,
                                                  std::int64_t depth, std::int64_t rows);
 

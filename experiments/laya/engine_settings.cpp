@@ -132,6 +132,10 @@ std::string variants_text() {
       if (variant.exactness.to != variant.name) {
         exactness += " to " + std::string(variant.exactness.to);
       }
+      if (variant.exactness.kind == ops::ExactnessKind::kTolerance) {
+        exactness += ": nRMS " + Json(variant.exactness.nrms).dump() + ", max abs " +
+                     Json(variant.exactness.max_abs).dump();
+      }
       text += (is_default ? "  * " : "    ") + std::string(variant.name) + "  [" + exactness +
               "]  " + std::string(variant.description) + "\n";
     }

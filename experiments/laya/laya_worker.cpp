@@ -1,7 +1,6 @@
 #include "experiments/laya/laya_worker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -22,6 +21,7 @@ namespace {
 
 constexpr const char* kModel = "model";
 constexpr const char* kEncoder = "encoder";
+constexpr const char* kDefaultCheckpoint = "checkpoint";  // the files entry of most workloads
 
 // The stages of outputs(): what the heads read, what they answer, and the order of ranked rows.
 constexpr const char* kConsumed = "consumed";
@@ -81,6 +81,7 @@ struct LayaWorker::LoadedNetwork {
   checkpoint::Checkpoint checkpoint;  // outlives the backend, which reads its tables in place
   std::unique_ptr<ops::Backend> backend;
   model::Network network;
+  Json exactness;  // proved for this network's sizes when it was loaded
 };
 
 struct LayaWorker::PreparedBatch {
@@ -93,6 +94,7 @@ struct LayaWorker::PreparedBatch {
 struct LayaWorker::PreparedWorkload {
   std::vector<std::unique_ptr<WorkloadInput>> inputs;  // one per variant
   std::vector<std::vector<PreparedBatch>> batches;     // [variant][batch]
+  std::string checkpoint;                              // the files entry of the network
   LoadedNetwork* loaded = nullptr;
   bool one_batch = false;  // then the encoder boundary is one span
 };
@@ -136,9 +138,8 @@ void LayaWorker::load(const abba_worker::LoadRequest& request, abba_worker::Load
   device.set("isa", machine.isa);
   device.set("product", settings_.precision == ops::Precision::kFp32 ? "fp32" : machine.product);
   device.set("library", machine.library);
-  if (files_.count("checkpoint") != 0) {
-    const LoadedNetwork& loaded = network("checkpoint");
-    device.set("exactness", proved_exactness(loaded.checkpoint.config.hidden_size));
+  if (files_.count(kDefaultCheckpoint) != 0) {
+    device.set("exactness", network(kDefaultCheckpoint).exactness);
   }
   effective.device = device;
 }
@@ -168,6 +169,7 @@ LayaWorker::LoadedNetwork& LayaWorker::network(const std::string& name) {
                                      "\": declare the checkpoint's folder under \"files\"");
     }
     loaded = std::make_unique<LoadedNetwork>(file->second, settings_);
+    loaded->exactness = proved_exactness(loaded->checkpoint.config.hidden_size);
   }
   return *loaded;
 }
@@ -178,8 +180,9 @@ std::unique_ptr<LayaWorker::PreparedWorkload> LayaWorker::make_workload(
   const std::string fixtures = files_.count("fixtures") != 0 ? files_["fixtures"] : "";
   const base::Json* named = json.find("checkpoint");
   auto prepared = std::make_unique<PreparedWorkload>();
-  prepared->loaded = &network(named != nullptr && named->is_string() ? named->as_string()
-                                                                     : WorkloadInput{}.checkpoint);
+  prepared->checkpoint =
+      named != nullptr && named->is_string() ? named->as_string() : kDefaultCheckpoint;
+  prepared->loaded = &network(prepared->checkpoint);
   model::Network& net = prepared->loaded->network;
   for (int variant = 0; variant < std::max(1, workload.rotate); ++variant) {
     // Variant 0 of a workload without rotation is the input as it is written.
@@ -228,6 +231,9 @@ abba_worker::Prepared LayaWorker::prepare(const abba_worker::Workload& workload)
   reply.facts.set("padded_shapes", std::move(shapes));
   if (!notes.empty()) {
     reply.facts.set("fallback", notes);
+  }
+  if (prepared->checkpoint != kDefaultCheckpoint) {  // that one's proof came with `load`
+    reply.facts.set("exactness", prepared->loaded->exactness);
   }
   selected_ = prepared.get();
   last_variant_ = 0;

@@ -77,6 +77,27 @@ TEST_F(LayaWorkerTest, AHookAlsoAnswersTheOrderOfItsRows) {
   EXPECT_EQ(stages.at("ranking").size(), 12U * 4U);
 }
 
+// Every network that is loaded has its levels proved: the default one's proof comes with the load
+// reply, another one's with the workloads that use it.
+TEST_F(LayaWorkerTest, ExactnessIsProvedForEveryNetworkWhateverItsName) {
+  for (const char* const name : {"checkpoint", "student"}) {
+    LayaWorker worker;
+    abba_worker::LoadRequest request;
+    request.files = {{name, dir_}};
+    abba_worker::LoadReply reply;
+    worker.load(request, reply);
+    abba_worker::Workload workload;
+    workload.id = "w";
+    workload.input =
+        Json::parse(std::string(R"({"shape": [1, 48], "checkpoint": ")") + name + "\"}");
+    const abba_worker::Prepared prepared = worker.prepare(workload);
+    const bool is_default = std::string(name) == "checkpoint";
+    const Json& proofs = is_default ? reply.device["exactness"] : prepared.facts["exactness"];
+    EXPECT_EQ(proofs.items().size(), ops::variant_tables().size()) << name;
+    EXPECT_EQ(prepared.facts["exactness"].is_null(), is_default);
+  }
+}
+
 TEST_F(LayaWorkerTest, PrecisionChangesBits) {
   EXPECT_NE(
       answer(*loaded({}, R"({"precision": "fp32"})"), R"({"fixture": "short_1"})").at("logits"),
