@@ -21,7 +21,8 @@ void inspect_checkpoint_command(const std::string& dir);
 bool verify_checkpoint_command(const std::string& dir);
 
 // Runs one drawn batch through the engine and through the double-precision reference, and prints
-// how far they are apart at each stage. Returns whether the fp32 limits hold.
+// how far they are apart in what the heads read and in both heads' logits. Returns whether the fp32
+// limit holds.
 struct CompareReference {
   std::string checkpoint;
   std::int64_t rows = 1;
