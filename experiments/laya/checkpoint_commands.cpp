@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <filesystem>
 
 #include "engine/checkpoint/config.h"
 #include "engine/checkpoint/synthetic.h"
@@ -10,9 +9,6 @@ namespace abba::laya {
 
 void make_checkpoint(const MakeCheckpoint& options) {
   const checkpoint::ModelConfig config = checkpoint::family_config(options.config);
-  const auto parent = std::filesystem::absolute(options.out).parent_path();
-  std::error_code failed;  // a folder that cannot be made is reported by make_synthetic
-  std::filesystem::create_directories(parent, failed);
   checkpoint::make_synthetic(config, {.seed = options.seed,
                                       .out_dir = options.out,
                                       .tokenizer = options.tokenizer,
