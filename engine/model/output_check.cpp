@@ -62,8 +62,8 @@ std::vector<bool> plain_columns(const Values& reference, const std::vector<std::
 // Compares stages as the network passes them.
 class Comparison : public Tap {
  public:
-  Comparison(const NetworkRecord& reference, const Batch& batch, std::int64_t width)
-      : rows_(batch), width_(width), token_rows_(batch.shape.rows * batch.shape.tokens) {
+  Comparison(const NetworkRecord& reference, const Batch& batch, const LaunchPlan& plan)
+      : rows_(batch), width_(plan.tokens.residual.columns()), picked_(plan.picked) {
     expected_["embedding"] = &reference.embedding;
     expected_["final"] = &reference.final_norm;
     add_layers("encoder.", reference.encoder);
@@ -74,7 +74,9 @@ class Comparison : public Tap {
     std::vector<float> host(at(values.element_count()));
     backend.download(values, host.data());
     const std::string name = stage_name(stage, layer);
-    const bool by_token = values.rows() == token_rows_;
+    // By memory, not by size: 1 + K picked rows may be as many as the L tokens of a row.
+    const bool by_token =
+        values.data() != picked_.residual.data() && values.data() != picked_.branch.data();
     errors.push_back(compare(name, host, *expected_.at(name),
                              by_token ? rows_.valid : rows_.picked_slots,
                              by_token ? rows_.valid : rows_.picked_tokens));
@@ -126,15 +128,15 @@ class Comparison : public Tap {
 
   const Rows rows_;
   const std::int64_t width_;
-  const std::int64_t token_rows_;
+  const RowBuffers picked_;  // null views where every token is computed
   std::map<std::string, const Values*> expected_;
 };
 
 // Puts the reference's layer inputs in place of the computed ones.
 class TeacherForced : public Comparison {
  public:
-  TeacherForced(const NetworkRecord& reference, const Batch& batch, std::int64_t width)
-      : Comparison(reference, batch, width), reference_(reference) {
+  TeacherForced(const NetworkRecord& reference, const Batch& batch, const LaunchPlan& plan)
+      : Comparison(reference, batch, plan), reference_(reference) {
     branches = true;
   }
   const float* encoder_input(int layer) override { return narrow(reference_.encoder[at(layer)]); }
@@ -160,20 +162,20 @@ std::vector<StageError> errors_of(Network& network, LaunchPlan& plan, const Batc
 
 std::vector<StageError> teacher_forced_errors(Network& network, LaunchPlan& plan,
                                               const Batch& batch, const NetworkRecord& reference) {
-  TeacherForced comparison(reference, batch, network.config().hidden_size);
+  TeacherForced comparison(reference, batch, plan);
   return errors_of(network, plan, batch, comparison);
 }
 
 std::vector<StageError> free_running_errors(Network& network, LaunchPlan& plan, const Batch& batch,
                                             const NetworkRecord& reference) {
-  Comparison comparison(reference, batch, network.config().hidden_size);
+  Comparison comparison(reference, batch, plan);
   comparison.drop_outliers = true;
   return errors_of(network, plan, batch, comparison);
 }
 
 std::vector<StageError> parity_errors(Network& network, LaunchPlan& plan, const Batch& batch,
                                       const NetworkRecord& reference) {
-  Comparison comparison(reference, batch, network.config().hidden_size);
+  Comparison comparison(reference, batch, plan);
   return errors_of(network, plan, batch, comparison);
 }
 

@@ -94,11 +94,14 @@ TEST(OutputCheck, TheCheckpointHasOutliersThatACheckOnEveryChannelCannotSeePast)
   const TinyCheckpoint& tiny = TinyCheckpoint::instance();
   Network network(tiny.config(), tiny.file(), off);
   LaunchPlan& plan = network.prepare(tiny_batch().shape);
+  int seen = 0;
   for (const StageError& error : parity_errors(network, plan, tiny_batch(), exact_reference())) {
     if (error.stage == "encoder.3") {
+      ++seen;
       EXPECT_LT(error.nrms, kParityNrms) << "the naive limit passes broken code, as described";
     }
   }
+  EXPECT_EQ(seen, 1);
 }
 
 TEST(OutputCheck, EverySabotageTripsCheckOneOrTwo) {
@@ -133,6 +136,16 @@ TEST(OutputCheck, EverySabotageTripsCheckOneOrTwo) {
 }
 
 TEST(OutputCheck, NaNIsNeverSmall) {
+  NetworkRecord reference = exact_reference();
+  reference.embedding[0] = NAN;
+  const auto backend = cpu_backend(ops::Precision::kFp32);
+  const TinyCheckpoint& tiny = TinyCheckpoint::instance();
+  Network network(tiny.config(), tiny.file(), *backend);
+  LaunchPlan& plan = network.prepare(tiny_batch().shape);
+  const StageError error = parity_errors(network, plan, tiny_batch(), reference).front();
+  EXPECT_EQ(error.stage, "embedding");
+  EXPECT_EQ(error.nrms, INFINITY);
+  EXPECT_EQ(error.max_abs, INFINITY);
   EXPECT_FALSE(meets_parity_pair({"x", INFINITY, INFINITY, 1.0}));
   EXPECT_TRUE(meets_parity_pair({"x", 0.004, 0.5, 30.0}));
   EXPECT_FALSE(meets_parity_pair({"x", 0.004, 0.7, 30.0}));
