@@ -13,10 +13,24 @@ void* operator new(std::size_t size) {
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
+// What tensor::Buffer and the arenas use.
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  ++count;
+  const auto unit = static_cast<std::size_t>(alignment);
+  const std::size_t whole = (size + unit - 1) / unit * unit;
+  if (void* memory = std::aligned_alloc(unit, whole == 0 ? unit : whole)) return memory;
+  throw std::bad_alloc();
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 

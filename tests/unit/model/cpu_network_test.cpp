@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/cpu/exactness.h"
 #include "engine/model/reference_forward.h"
+#include "engine/tensor/buffer.h"
 #include "tests/unit/model/allocation_count.h"
 #include "tests/unit/model/small_checkpoint.h"
 
@@ -187,6 +188,9 @@ TEST(CpuNetwork, ARequestAllocatesNothing) {
       const std::int64_t canary = allocation_count();
       const Batch copy = batch;
       EXPECT_GT(allocation_count() - canary, 0);
+      const std::int64_t aligned_canary = allocation_count();
+      const tensor::Buffer buffer(tensor::DType::kF32, tensor::Shape{4});
+      EXPECT_EQ(allocation_count() - aligned_canary, 1);
     }
   }
 }
