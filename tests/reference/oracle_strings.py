@@ -8,7 +8,9 @@ import inspect
 import json
 import os
 import pydoc_data.topics
+import math
 import random
+import struct
 import unicodedata
 
 _VERSION = tuple(int(part) for part in unicodedata.unidata_version.split("."))
@@ -87,13 +89,20 @@ class Strings:
     def code(self):
         return self.window(self.code_text, 300)
 
+    def number(self):
+        """A double of any bits, a fraction of few digits, an integer of any size."""
+        double = struct.unpack("<d", self.random.randbytes(8))[0]
+        few = self.random.randrange(10**self.random.randint(1, 17)) / 10**self.random.randint(0, 24)
+        return self.random.choice([double if math.isfinite(double) else math.inf, few, float(round(few)), -few,
+                                   self.random.randrange(-10**self.random.randint(1, 60), 10**30)])
+
     def value(self, depth):
         kind = self.random.randrange(7 if depth else 5)
         if kind < 2:
             return self.ascii_word()
         if kind < 5:
-            return self.random.choice([None, True, self.random.randrange(-9999, 10**9), self.random.random(),
-                                       self.word()])
+            return self.random.choice([None, True, self.random.randrange(-9999, 10**9), self.number(),
+                                       self.number(), self.word()])
         size = self.random.randint(0, 4)
         if kind == 5:
             return [self.value(depth - 1) for _ in range(size)]

@@ -236,8 +236,8 @@ def main():
         english = oracle_tokenizers.write(f"{folder}/english", oracle_tokenizers.english(options.environment))
         multilingual = oracle_tokenizers.write(f"{folder}/multilingual", oracle_tokenizers.multilingual(corpus))
         builtin = os.path.normpath(os.path.join(HERE, "../../engine/checkpoint/data"))
-        for directory in (english, multilingual, builtin):
-            compared = check_tokenizer(report, options.tool, directory, options.count, options.seed)
+        for index, directory in enumerate((english, multilingual, builtin)):
+            compared = check_tokenizer(report, options.tool, directory, options.count, options.seed + index)
             print(f"{os.path.basename(directory)}: {compared} strings and rows compared")
             total += compared
         check_published_rows(report, options.tool, english)
