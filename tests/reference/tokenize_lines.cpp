@@ -1,12 +1,14 @@
-// abba_tokenize_lines DIR [--prompts]: the C++ side of tests/reference/tokenizer_oracle.py. Reads
-// one JSON value a line from standard input and prints one line for each: for a string its token
-// ids; with --prompts for {"state":, "question":, "max_len":, "head_max_len":} the row's ids, a bar
-// and the markers, or "refused: " and the reason.
+// abba_tokenize_lines DIR [--prompts | --answers]: the C++ side of
+// tests/reference/tokenizer_oracle.py. Reads one JSON value a line from standard input and prints
+// one line for each: for a string its token ids; with --prompts for {"state":, "question":,
+// "max_len":, "head_max_len":} the row's ids, a bar and the markers, or "refused: " and the reason.
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/error.h"
+#include "engine/text/answer.h"
 #include "engine/text/prompt.h"
 #include "engine/text/python_json.h"
 #include "engine/text/question.h"
@@ -51,13 +53,36 @@ void append_prompt(const text::Tokenizer& tokenizer, const text::PyValue& reques
   }
 }
 
-int run(const std::string& directory, bool prompts) {
+std::vector<float> floats(const text::PyValue& list) {
+  std::vector<float> out;
+  for (const auto& item : list.items) out.push_back(static_cast<float>(item.number));
+  return out;
+}
+
+void append_answer(const text::PyValue& request, std::string& out) {
+  text::Temperatures temperatures;
+  const auto& by_type = member(request, "temperature").items;
+  for (std::size_t i = 0; i < 3 && i < by_type.size(); ++i) {
+    temperatures.by_type[i] = by_type[i].number;
+  }
+  for (const auto& [key, value] : member(request, "by_options").members) {
+    temperatures.by_options.emplace_back(key, value.number);
+  }
+  const auto question = text::parse_question("q", member(request, "question"));
+  const auto answer = text::decode_answer(question, floats(member(request, "logits")),
+                                          floats(member(request, "act")), temperatures);
+  out += text::python_dumps(text::answer_value(question, answer));
+}
+
+int run(const std::string& directory, std::string_view mode) {
   const auto tokenizer = text::Tokenizer::read(directory);
   std::string out;
   for (std::string line; std::getline(std::cin, line);) {
     const text::PyValue value = text::parse_python_json(line, "standard input");
-    if (prompts) {
+    if (mode == "--prompts") {
       append_prompt(tokenizer, value, out);
+    } else if (mode == "--answers") {
+      append_answer(value, out);
     } else {
       append_numbers(tokenizer.encode(value.text), out);
     }
@@ -70,13 +95,13 @@ int run(const std::string& directory, bool prompts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool prompts = argc == 3 && std::string_view(argv[2]) == "--prompts";
-  if (argc != 2 && !prompts) {
-    std::cerr << "usage: abba_tokenize_lines TOKENIZER_DIR [--prompts] < LINES\n";
+  const std::string_view mode = argc == 3 ? argv[2] : "";
+  if (argc < 2 || argc > 3 || (argc == 3 && mode != "--prompts" && mode != "--answers")) {
+    std::cerr << "usage: abba_tokenize_lines TOKENIZER_DIR [--prompts | --answers] < LINES\n";
     return 2;
   }
   try {
-    return run(argv[1], prompts);
+    return run(argv[1], mode);
   } catch (const abba::base::Error& error) {
     std::cerr << error.what() << '\n';
     return 2;

@@ -4,15 +4,17 @@
     tokenizer_oracle.py TOOL --environment VENV [--count N] [--seed N]
 
 TOOL is abba_tokenize_lines. Three tokenizers (built-in, English, multilingual), COUNT distinct strings of
-each class, then prompt rows against the rules written down below, then published rows. Two canaries must
-be flagged: the same strings without NFC, and rows that keep the oldest ids of a list. Exits 1 on any
+each class, then prompt rows and answers against the rules written down below, then published rows. Three
+canaries must be flagged: the strings without NFC, rows that keep the oldest ids of a list, other logits. Exits 1 on any
 difference, 77 if the environment is missing (1 if ABBA_REQUIRE_ORACLE=1).
 """
 import argparse
 import glob
 import json
+import math
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -121,6 +123,80 @@ def random_request(strings, rng):
             "head_max_len": rng.choice([16, 64, 192, 256])}
 
 
+def f32(value):
+    """The float32 nearest to a double; products, quotients and sums of two float32 come out exactly so."""
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def summed(values, rounded):
+    """numpy's order of adding: below 8 in turn, up to 128 in 8 lanes, above in halves."""
+    total = 0.0
+    if len(values) < 8:
+        for value in values:
+            total = rounded(total + value)
+        return total
+    if len(values) > 128:
+        half = len(values) // 2 // 8 * 8
+        return rounded(summed(values[:half], rounded) + summed(values[half:], rounded))
+    lanes = list(values[:8])
+    whole = len(values) // 8 * 8
+    for index in range(8, whole):
+        lanes[index % 8] = rounded(lanes[index % 8] + values[index])
+    while len(lanes) > 1:
+        lanes = [rounded(lanes[i] + lanes[i + 1]) for i in range(0, len(lanes), 2)]
+    total = lanes[0]
+    for value in values[whole:]:
+        total = rounded(total + value)
+    return total
+
+
+def softmax(logits, temperature):
+    z = [f32(logit / temperature) for logit in logits]
+    p = [f32(math.exp(f32(value - max(z)))) for value in z]
+    total = summed(p, f32)
+    return [f32(value / total) for value in p]
+
+
+def expected_answer(request):
+    question, logits = request["question"], request["logits"]
+    kind, count = question["type"], len(logits)
+    size = "2" if count <= 2 else "3-5" if count <= 5 else "6-10" if count <= 10 else "11+"
+    index = ["choice", "score", "noul"].index(kind)
+    temperature = request["by_options"].get(f"{kind}:{size}", request["temperature"][index])
+    temperature = min(5.0, max(0.5, temperature)) if math.isfinite(temperature) else 1.0
+    p = softmax(logits, f32(temperature))
+    terms = [f32(value * f32(math.log(max(value, f32(1e-12))))) for value in p]
+    spread = 1.0 if count < 2 else min(1.0, max(0.0, f32(1.0 - f32(-summed(terms, f32) / f32(math.log(count))))))
+    answer = {"type": kind}
+    if kind == "choice":
+        labels = list(question["criteria"])
+        answer |= {"choice": labels[p.index(max(p))],
+                   "probabilities": {label: round(value, 4) for label, value in zip(labels, p)}}
+    elif kind == "score":
+        level = summed([i * value for i, value in enumerate(p)], float)
+        answer |= {"score": round(level, 4), "legend": {str(i): text for i, text in enumerate(question["criteria"])},
+                   "probabilities": {str(i): round(value, 4) for i, value in enumerate(p)}}
+    else:
+        answer |= {"noul": round(p[1], 4)}
+        spread = max(p[1], 1.0 - p[1])
+    return json.dumps(answer | {
+        "confidence": round(spread, 4), "answer_confidence": round(max(p), 4),
+        "action": {"act_probability": round(softmax(request["act"], 1.0)[0], 4)}}, ensure_ascii=False)
+
+
+def random_logits(rng):
+    kind = rng.choice(["choice", "score", "noul"])
+    count = 2 if kind == "noul" else rng.choice([1, 2, 3, 5, 7, 8, 9, 16, 17, 64, 100, 130, 300])
+    criteria = {"choice": {f"l{i}": None for i in range(count)}, "score": [f"s{i}" for i in range(count)]}.get(kind)
+    grid = rng.choice([0.0, 1.0, 0.125])
+    draw = lambda: f32(rng.randint(-3, 3) * grid if grid else rng.gauss(0, rng.choice([0.01, 1, 10])))
+    return {"question": {"type": kind, "instructions": "?", "criteria": criteria},
+            "logits": [draw() for _ in range(count)], "act": [draw() * 40, draw()],
+            "temperature": [rng.choice([0.1, 1.0, 1.637, 9.0, math.nan, math.inf]) for _ in range(3)],
+            "by_options": {key: rng.uniform(0.05, 6) for key in ("choice:3-5", "choice:11+", "score:6-10", "noul:2")
+                           if rng.random() < 0.5}}
+
+
 class Report:
     def __init__(self):
         self.differences = 0
@@ -203,6 +279,15 @@ def check_published_rows(report, tool, directory):
     report.compare("published long row", [LONG_QUESTION], ["as published"], ["as published" if good else str(ids)])
 
 
+def check_answers(report, tool, directory, seed):
+    requests = [random_logits(random.Random(f"{seed}/answer/{index}")) for index in range(3000)]
+    actual = run_tool(tool, directory, requests, "--answers")
+    report.compare("answers", requests, [expected_answer(request) for request in requests], actual)
+    report.must_differ("logits of twice the size", actual, [
+        expected_answer(request | {"logits": [2 * logit for logit in request["logits"]]}) for request in requests])
+    return len(requests)
+
+
 def missing(environment):
     if glob.glob(os.path.join(environment, "lib", "python3*", "site-packages", "tokenizers")):
         return None
@@ -241,6 +326,7 @@ def main():
             print(f"{os.path.basename(directory)}: {compared} strings and rows compared")
             total += compared
         check_published_rows(report, options.tool, english)
+        total += check_answers(report, options.tool, english, options.seed)
     print(f"{total} compared, {report.differences} differences, {time.monotonic() - start:.1f} s")
     return 1 if report.differences else 0
 
