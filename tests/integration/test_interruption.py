@@ -9,9 +9,10 @@ from project import ProjectTest, sleepy_manifest
 
 
 class Interruption(ProjectTest):
-    def long_run(self, **settings):
+    def long_run(self, blocks=1, **settings):
         manifest = sleepy_manifest(settings={"request_ms": 10, **settings})
-        manifest["protocol"].update(passes=6, looks=[6], slot={"warmup": 1, "requests": 10})
+        manifest["protocol"].update(passes=6, looks=[6], blocks=blocks,
+                                    slot={"warmup": 1, "requests": 10})
         path = self.write(manifest)
         self.abba("register", path)
         return path, self.start("run", path)
@@ -56,8 +57,8 @@ class Interruption(ProjectTest):
         self.assertEqual(self.complete_passes(show), 6)
 
     def test_killed_worker_is_replaced_and_the_pass_rerun(self):
-        path, process = self.long_run()
-        self.wait_for_blocks(process, 1)
+        path, process = self.long_run(blocks=4)
+        self.wait_for_blocks(process, 1)  # three more blocks of this pass are to come
         workers = []
         deadline = time.monotonic() + 30
         while not workers and time.monotonic() < deadline:
