@@ -55,8 +55,9 @@ record::PrepareReply FakeWorker::prepare(const record::Workload&, std::uint64_t)
 
 record::SlotReply FakeWorker::slot(const record::SlotRequest& request) {
   script_.log.push_back("slot " + arm_ + " " + request.workload);
+  const std::int64_t call = script_.slots++;
   if (script_.at_slot) {
-    script_.at_slot(arm_, script_.slots++);
+    script_.at_slot(arm_, call);
   }
   record::SlotReply reply;
   const auto duration_ns = static_cast<std::int64_t>(script_.request_ns.at(arm_));
