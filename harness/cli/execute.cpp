@@ -196,8 +196,8 @@ class Executor {
   }
 
   void carry_out() {
+    host::set_affinity(0, in_.cpus.harness);  // refused before there is a file
     store::RunFile sink = open_file();
-    host::set_affinity(0, in_.cpus.harness);
     host::EnvironmentWatch::Options watch;
     watch.experiment_cpus = in_.cpus.worker;
     watch.harness_cpus = in_.cpus.harness;

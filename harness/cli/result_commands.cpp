@@ -142,6 +142,10 @@ int report_command(const Options& options) {
   if (!options.out.empty() && !options.html && !options.json) {
     fs::path svg = options.out;
     svg.replace_extension(".svg");
+    if (fs::exists(svg, ignored)) {
+      throw Error(ErrorCode::kBadInput, svg.string(),
+                  "exists already and is never overwritten; name another report with --out");
+    }
     context.samples_svg = svg.filename().string();
     base::write_file_atomically(svg.string(), report::svg_samples(run));
   }

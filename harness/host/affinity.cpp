@@ -238,6 +238,11 @@ AppliedAffinity read_affinity(pid_t pid, const std::vector<int>& expected) {
   return applied;
 }
 
+std::string placement_text(const AppliedAffinity& applied) {
+  return "CPUs " + cpu_list_text(applied.cpus) + " on " + std::to_string(applied.threads) +
+         " threads, memory " + applied.memory_policy + " of nodes " + applied.memory_nodes;
+}
+
 SpawnPlacement::SpawnPlacement(const std::vector<int>& cpus, int numa_node)
     : before_(allowed_cpus()) {
   if (!cpus.empty()) apply_or_throw(0, cpus);

@@ -44,6 +44,8 @@ struct AppliedAffinity {
 void set_affinity(pid_t pid, const std::vector<int>& cpus);
 // Throws Error(kPreflight) if the process is gone.
 AppliedAffinity read_affinity(pid_t pid, const std::vector<int>& expected);
+// "CPUs 1 on 2 threads, memory default of nodes 0".
+std::string placement_text(const AppliedAffinity& applied);
 // The calling thread only; pins the harness's own threads.
 void set_thread_affinity(const std::vector<int>& cpus);
 

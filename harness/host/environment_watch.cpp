@@ -232,6 +232,8 @@ struct EnvironmentWatch::Impl {
   }
 
   [[nodiscard]] bool left_cpus() const {
+    // No process lives between the slots of a program that is started for each; 0 would mean us.
+    if (active <= 0) return false;
     if (options.experiment_cpus.empty() || options.root.proc != fs::path("/proc")) return false;
     try {
       const AppliedAffinity applied = read_affinity(active, options.experiment_cpus);

@@ -33,7 +33,8 @@ record::LedgerEvent append_event(const std::filesystem::path& folder, record::Le
 record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::string& lock_digest,
                              const std::string& reason, std::int64_t unix_seconds);
 
-// Events of `kind` for this lock. Runs count when they start.
+// Events of `kind` for this lock. Runs count when they start; one that is resumed starts no second
+// time.
 int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,
                  const std::string& lock_digest);
 // The reason of a withdrawal of this lock, or empty.

@@ -43,9 +43,12 @@ record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::str
 
 int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,
                  const std::string& lock_digest) {
-  return static_cast<int>(std::count_if(
-      ledger.events.begin(), ledger.events.end(),
-      [&](const auto& event) { return event.kind == kind && event.lock_digest == lock_digest; }));
+  return static_cast<int>(
+      std::count_if(ledger.events.begin(), ledger.events.end(), [&](const auto& event) {
+        const bool goes_on = kind == record::LedgerEventKind::kRunStarted &&
+                             event.details.find("resumed") != nullptr;
+        return event.kind == kind && event.lock_digest == lock_digest && !goes_on;
+      }));
 }
 
 std::string withdrawn_reason(const LedgerReading& ledger, const std::string& lock_digest) {

@@ -120,6 +120,9 @@ record::Plan make_plan(const record::Manifest& manifest) {
     }
     plan.passes.push_back(std::move(pass));
   }
+  if (protocol.feasibility) {  // reused workers live from here on: their layout is drawn too
+    plan.passes.front().padding_seed = random.next_u64();
+  }
   plan.looks = protocol.looks.empty() ? std::vector<int>{protocol.passes} : protocol.looks;
   return plan;
 }

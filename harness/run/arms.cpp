@@ -95,6 +95,36 @@ void require_affinity(const std::string& arm, const std::vector<int>& wanted,
   }
 }
 
+// What the kernel grants all threads of a worker, read back once it is ready; a program that is
+// started per slot has none yet. Throws kPreflight if memory was to be bound and is not.
+record::EnvironmentReading placement_of(const std::string& arm,
+                                        const record::WorkerProcess& process, const RunInputs& in,
+                                        std::int64_t now_ns) {
+  record::EnvironmentReading reading;
+  reading.time_ns = now_ns;
+  reading.key = "worker/" + std::to_string(process.id) + "/placement";
+  if (process.pid <= 0) {
+    reading.text = "unreadable: started for each slot";
+    return reading;
+  }
+  try {
+    const auto applied = host::read_affinity(static_cast<pid_t>(process.pid), in.cpus.worker);
+    reading.text = host::placement_text(applied);
+    const bool bound = applied.memory_policy.rfind("bind", 0) == 0;
+    if (in.manifest.affinity.bind_memory && !bound) {
+      throw Error(ErrorCode::kPreflight, "worker " + arm,
+                  "was to have its memory bound but has the policy " + applied.memory_policy +
+                      "; leave out affinity.bind_memory where the kernel does not grant it");
+    }
+  } catch (const Error& error) {
+    if (in.manifest.affinity.bind_memory) {
+      throw;
+    }
+    reading.text = std::string("unreadable: ") + error.what();
+  }
+  return reading;
+}
+
 }  // namespace
 
 workers::WorkerSpec worker_spec(const RunInputs& in, const std::string& arm,
@@ -215,6 +245,7 @@ void Arms::start_one(const std::string& arm, const record::PlannedPass& pass, in
   padding.unit = "bytes";
   facts.environment.push_back(padding);
   set_up(arm, kept, facts);
+  facts.environment.push_back(placement_of(arm, kept.process, session_.in, clock.steady_ns()));
   facts.workers.push_back(kept.process);
   session_.commit("worker", facts);
 }

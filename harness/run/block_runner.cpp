@@ -47,9 +47,13 @@ class BlockRun {
   }
 
  private:
+  [[nodiscard]] bool stop_requested() const {
+    return session_.with.stop_requested && session_.with.stop_requested();
+  }
+
   void slots() {
     for (std::size_t i = 0; i < planned_.slot_order.size(); ++i) {
-      if (session_.with.stop_requested && session_.with.stop_requested()) {
+      if (stop_requested()) {
         stop_after(i);
         return;
       }
@@ -122,7 +126,7 @@ class BlockRun {
   }
 
   void interleaved() {
-    if (session_.with.stop_requested && session_.with.stop_requested()) {
+    if (stop_requested()) {
       stop_after(0);
       return;
     }
@@ -138,6 +142,11 @@ class BlockRun {
     std::string arm = first;
     try {
       while (both.next(arm)) {
+        if (stop_requested()) {
+          result_.end = BlockEnd::kStopped;
+          result_.text = "stopped on request between two interleaved requests";
+          break;
+        }
         const auto request = both.request(arm, request_for(slots[arm].id));
         record::SlotReply reply = arms_.worker(arm).slot(request);
         require_complete(request, reply);

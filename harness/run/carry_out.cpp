@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/text.h"
+#include "harness/host/affinity.h"
 #include "harness/run/arms.h"
 #include "harness/run/feasibility.h"
 #include "harness/run/notes.h"
@@ -42,7 +43,8 @@ class Run {
   void phases() {
     resume();
     preflight();
-    if (!resuming() || session_.record.output_checks.empty()) {
+    const bool bound = !session_.record.counts.empty();  // by an earlier session of this run
+    if (!bound) {  // a check that failed or was cut short does not count as done
       progress("outputs");
       as_preflight([&] { check_outputs(session_, arms_); });
     }
@@ -52,7 +54,7 @@ class Run {
       stopped(feasibility.pass.text);
       return;
     }
-    if (!resuming()) {
+    if (!bound) {
       ledger(LedgerEventKind::kBound, bindings());
     }
     measuring_ = result_.measured = true;
@@ -81,6 +83,25 @@ class Run {
                   std::to_string(done_.size()) + " complete passes kept, " +
                       std::to_string(point.supersede.size()) +
                       " interrupted passes superseded; new workers for the rest");
+    compare_machine();
+  }
+
+  // No binding: a run may go on after a restart of its machine, but never silently.
+  void compare_machine() {
+    std::vector<std::string> changed;
+    for (const auto& now : session_.in.identity) {
+      const auto& known = session_.record.identity;
+      const auto before = std::find_if(known.begin(), known.end(), [&](const auto& row) {
+        return row.source == now.source && row.key == now.key;
+      });
+      if (before != known.end() && before->value != now.value) {
+        changed.push_back(now.source + " " + now.key);
+      }
+    }
+    if (!changed.empty()) {
+      session_.note(kMachineChanged, "",
+                    "other than when the run began: " + base::join(changed, ", "));
+    }
   }
 
   // Nothing was timed yet: a worker that breaks here is a preflight that failed.
@@ -101,6 +122,8 @@ class Run {
     store::Facts facts;
     if (!resuming()) {
       facts.identity = session_.in.identity;
+      facts.identity.push_back(
+          {"harness", "placement", host::placement_text(host::read_affinity(0, {}))});
       facts.notes = session_.in.notes;
       facts.private_strings = session_.in.private_strings;
       session_.commit("preflight", facts);
@@ -109,9 +132,10 @@ class Run {
       }
     }
     const bool reused = session_.in.manifest.protocol.workers == record::WorkerReuse::kReuse;
-    record::PlannedPass first;
+    record::PlannedPass first = session_.in.plan.passes.front();  // its padding, if no other comes
     first.start_order = "AB";
-    as_preflight([&] { arms_.start(first, reused ? 0 : -1); });
+    const auto first_pass = static_cast<int>(done_.size());
+    as_preflight([&] { arms_.start(first, reused ? first_pass : -1); });
   }
 
   [[nodiscard]] base::Json bindings() const {
@@ -123,6 +147,9 @@ class Run {
   }
 
   void passes(const CountsByWorkload& counts) {
+    if (resuming() && look_stops()) {  // interrupted between a pass and the look after it
+      return;
+    }
     for (const auto& planned : session_.in.plan.passes) {
       if (planned.phase != Phase::kMeasured || done_.count(planned.index) != 0) {
         continue;
@@ -176,13 +203,14 @@ class Run {
         session_.note(kBindingChanged, "", result_.text);
       }
       arms_.stop();
+      // As the file will say: whoever recomputes the analysis from it must get the same.
+      session_.record.state = result_.state;
+      session_.record.state_text = result_.text;
       if (session_.with.analyze && result_.measured) {
         session_.with.sink.commit_analysis(session_.with.analyze(session_.record));
       }
       const std::string utc = base::utc_text(session_.with.clock.utc_seconds());
       result_.head_digest = session_.with.sink.finish(result_.state, result_.text, utc);
-      session_.record.state = result_.state;
-      session_.record.state_text = result_.text;
       session_.record.finished_utc = utc;
       session_.record.head_digest = result_.head_digest;
       if (started_) {
@@ -192,7 +220,11 @@ class Run {
                                                                                    : "broken"},
                                    {"head_digest", result_.head_digest}}));
       }
-    } catch (const Error& error) {  // a full disk: the file keeps what was committed before
+    } catch (const Error& error) {        // a full disk: the file keeps what was committed before
+      if (result_.head_digest.empty()) {  // and says that the run is under way
+        session_.record.state = RunState::kRunning;
+        session_.record.state_text.clear();
+      }
       if (!result_.error) {
         end_with(RunState::kBroken, ErrorCode::kBroken, error.what());
       }

@@ -52,6 +52,10 @@ constexpr NoteEntry kTable[] = {
     {kRegisteredJustNow, Severity::kInfo,
      "The experiment was registered by the same command that ran it, so the registration proves "
      "little more than the run itself."},
+    {kMachineChanged, Severity::kDoubt,
+     "The run was continued on a machine that describes itself otherwise than where it began (a "
+     "restart, another kernel, other settings): passes before and after are not one machine's "
+     "draw."},
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ inline constexpr std::string_view kNotCompared = "N063";
 inline constexpr std::string_view kSpanOutside = "N064";
 inline constexpr std::string_view kBindingChanged = "N065";
 inline constexpr std::string_view kRegisteredJustNow = "N066";
+inline constexpr std::string_view kMachineChanged = "N067";
 
 // All of them, ordered by code.
 [[nodiscard]] std::span<const NoteEntry> note_table();

@@ -1,6 +1,7 @@
 #include "harness/store/run_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,6 +36,30 @@ void reserve_name(const std::string& path) {
   ::close(file);
 }
 
+// Says that this process writes the file, from before the database is opened until after it is
+// closed. An advisory lock of its own kind (flock): SQLite lets two writers in turn, and the chain
+// of the first would break. Closed last, because closing any descriptor of a file drops SQLite's
+// own locks on it.
+class WriterHold {
+ public:
+  explicit WriterHold(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (file_ < 0) {
+      throw Error(ErrorCode::kBroken, path, "cannot be opened: " + base::errno_text(errno));
+    }
+    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      ::close(file_);
+      throw Error(ErrorCode::kPreflight, path,
+                  "is being written by a run that is still going; wait for it or stop it");
+    }
+  }
+  WriterHold(const WriterHold&) = delete;
+  WriterHold& operator=(const WriterHold&) = delete;
+  ~WriterHold() { ::close(file_); }
+
+ private:
+  int file_;
+};
+
 void configure(Database& database, const RunFileOptions& options) {
   database.set_busy_timeout(options.busy_timeout_ms);
   database.execute("PRAGMA foreign_keys = ON");
@@ -58,7 +83,7 @@ void remove_file(const std::string& path) {
 }  // namespace
 
 struct RunFile::Impl {
-  explicit Impl(const std::string& path) : database(path, Database::Mode::kWrite) {}
+  explicit Impl(const std::string& path) : hold(path), database(path, Database::Mode::kWrite) {}
 
   // Statements are compiled once the tables exist.
   void start_writing() {
@@ -90,6 +115,7 @@ struct RunFile::Impl {
     last = std::move(entry);
   }
 
+  WriterHold hold;  // outlives the database: see its comment
   Database database;
   std::optional<RowWriter> rows;
   std::optional<ContentDigest> content;

@@ -40,7 +40,8 @@ class RunFile final : public ResultSink {
 
   // Opens an unfinished, stopped or broken run to go on with it: state running, `resumed` one
   // higher, the chain appended to. Which passes to supersede is the caller's decision (read_run).
-  // Throws Error(kBadInput) for a finished run, a compressed or malformed file.
+  // Throws Error(kBadInput) for a finished run, a compressed or malformed file, Error(kPreflight)
+  // for one that another process is still writing.
   static RunFile open_for_resume(const std::string& path, const RunFileOptions& options = {});
 
   RunFile(RunFile&&) noexcept;

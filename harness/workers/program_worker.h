@@ -33,7 +33,7 @@ class ProgramWorker : public Worker {
 
   [[nodiscard]] pid_t pid() const override { return 0; }
   [[nodiscard]] std::vector<std::string> stderr_tail() const override { return stderr_tail_; }
-  [[nodiscard]] std::vector<int> cpus() const override { return cpus_; }
+  [[nodiscard]] std::vector<int> cpus() const override { return {}; }  // none lives between slots
   [[nodiscard]] std::vector<record::Binding> files() const override;
 
  private:
@@ -54,7 +54,6 @@ class ProgramWorker : public Worker {
   record::LoadRequest loaded_;
   std::map<std::string, record::Workload> workloads_;
   std::vector<std::string> stderr_tail_;
-  std::vector<int> cpus_;
 };
 
 }  // namespace abba::workers

@@ -127,13 +127,3 @@ class ProjectTest(unittest.TestCase):
     def show(self, file):
         return self.abba("show", file).stdout
 
-    def children(self, pid):
-        found = []
-        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = stat.read_text().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(stat.parent.name))
-        return found

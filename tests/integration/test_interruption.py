@@ -57,14 +57,12 @@ class Interruption(ProjectTest):
         self.assertEqual(self.complete_passes(show), 6)
 
     def test_killed_worker_is_replaced_and_the_pass_rerun(self):
-        path, process = self.long_run(blocks=4)
-        self.wait_for_blocks(process, 1)  # three more blocks of this pass are to come
-        workers = []
-        deadline = time.monotonic() + 30
-        while not workers and time.monotonic() < deadline:
-            workers = self.children(process.pid)
-        os.kill(workers[-1], signal.SIGKILL)
+        marker = self.root / "die"  # SIGKILL from within a request: certain to strike inside a block
+        path, process = self.long_run(die_file=str(marker), die_once=True)
+        self.wait_for_blocks(process, 1)
+        marker.write_text("")
         self.finish(process, 0)
+        self.assertFalse(marker.exists())
         show = self.show(self.run_file())
         self.assertEqual(self.complete_passes(show), 6)
         self.assertIn("superseded", show)

@@ -17,6 +17,7 @@ class Sleepy(abba_worker.Worker):
     def load(self, settings, files, factors, device):
         self.request_s = settings.get("request_ms", 2) / 1000
         self.die_file = settings.get("die_file", "")
+        self.die_once = settings.get("die_once", False)
         return {}
 
     def prepare(self, workload):
@@ -27,6 +28,8 @@ class Sleepy(abba_worker.Worker):
         self.requests += 1
         if self.requests > 1 and self.die_file and pathlib.Path(self.die_file).exists():
             print("sleepy: told to die", file=sys.stderr, flush=True)
+            if self.die_once:
+                pathlib.Path(self.die_file).unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(self.request_s * (2 if self.level["pace"] == "slow" else 1))
 

@@ -171,6 +171,20 @@ TEST(RealWatch, ReadsThisMachine) {
   EXPECT_GT(during, 0);
 }
 
+// A program that is started for each slot has no process between them; 0 must not mean ourselves.
+TEST(RealWatch, FindsNoLostAffinityWhereNoWorkerLives) {
+  SystemClock clock;
+  EnvironmentWatch::Options options;
+  options.experiment_cpus = {4095};  // none of ours
+  options.period_ms = 0;
+  EnvironmentWatch watch(options, clock);
+  watch.set_workers({0, 0});
+  watch.before_slot(1, 0);
+  const SlotExposure exposure = watch.after_slot();
+  EXPECT_FALSE(exposure.worker_left_cpus);
+  EXPECT_EQ(exposure.foreign_ns, -1);
+}
+
 TEST(ProcFiles, ReadOddForms) {
   FakeSystem system;
   EXPECT_TRUE(read_cpu_times(system.root()).empty());

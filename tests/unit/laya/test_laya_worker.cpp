@@ -37,6 +37,7 @@ class LayaWorkerTest : public testing::Test {
 
   // Digested bytes of every stage after one request.
   static std::map<std::string, std::string> answer(LayaWorker& worker, const std::string& input) {
+    const abba_worker::Session session(worker);  // gives the worker its recorder of spans
     abba_worker::Workload workload;
     workload.id = input;
     workload.input = Json::parse(input);

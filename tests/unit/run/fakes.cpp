@@ -230,7 +230,10 @@ RunResult World::run() {
                      observer,
                      stop,
                      look,
-                     [](const record::RunRecord&) { return record::Analysis(); },
+                     [this](const record::RunRecord& record) {
+                       analysed_state = record.state;
+                       return record::Analysis();
+                     },
                      [&](record::LedgerEventKind kind, const base::Json&) {
                        ledger.push_back(std::to_string(static_cast<int>(kind)));
                      }};

@@ -134,6 +134,8 @@ struct World {
   std::vector<std::string> ledger;
   std::map<std::string, ArmCommand> commands;
   std::vector<int> looks;
+  record::RunState analysed_state =
+      record::RunState::kRunning;  // of the record analyze() was given
 };
 
 // What every ending must leave behind: passes in memory equal to those stored, every block with

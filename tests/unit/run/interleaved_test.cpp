@@ -63,6 +63,22 @@ TEST(Interleaved, a_block_is_stored_as_one_slot_an_arm) {
   EXPECT_EQ(block.slots[0].arm, std::string(1, block.slot_order[0]));
 }
 
+TEST(Interleaved, a_stop_on_request_does_not_wait_for_the_block) {
+  auto manifest = small_manifest();
+  manifest.protocol.order = record::Order::kInterleaved;
+  World world(manifest);
+  const std::int64_t feasibility = 2 * 2 * 4;  // workloads, arms, requests
+  world.stop = [&] { return world.script.slots >= feasibility + 3; };
+  const auto result = world.run();
+  EXPECT_EQ(result.state, record::RunState::kStopped);
+  EXPECT_EQ(violation(world, result), "");
+  EXPECT_EQ(world.script.slots, feasibility + 3);
+  const auto& block = world.sink.passes[1].blocks[0];
+  EXPECT_TRUE(block.failed);
+  ASSERT_EQ(block.slots.size(), 2U);
+  EXPECT_EQ(block.slots[0].samples.size() + block.slots[1].samples.size(), 3U);
+}
+
 TEST(Interleaved, a_busy_idle_arm_taints_an_ordinary_block) {
   World world;
   world.environment.exposure.idle_arm_ns = 500'000'000;

@@ -29,6 +29,8 @@ TEST(Phases, a_whole_run_is_stored_and_finished) {
     }
   }
   EXPECT_EQ(world.sink.analyses, 1);
+  EXPECT_EQ(world.analysed_state,
+            record::RunState::kFinished);  // what verify will find in the file
   EXPECT_EQ(world.ledger, (std::vector<std::string>{"2", "1", "3"}));  // started, bound, finished
 }
 

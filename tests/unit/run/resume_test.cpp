@@ -82,6 +82,38 @@ TEST(Resume, refuses_a_changed_program_and_measures_nothing) {
   EXPECT_EQ(world.script.slots, slots);
 }
 
+TEST(Resume, outputs_that_differed_are_checked_again_before_anything_is_timed) {
+  World world(four_passes());
+  world.script.digest["B"] = "other";
+  const auto record = world.run().record;
+  ASSERT_FALSE(record.output_checks.empty());
+  const auto result = world.resume(record);
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(*result.error, base::ErrorCode::kPreflight);
+  EXPECT_EQ(world.script.slots, 0);
+}
+
+TEST(Resume, makes_up_for_the_look_it_was_interrupted_before) {
+  World world(four_passes());
+  world.looks = {2, 4};
+  const auto record = interrupted(world, 8 + 2 * 8);
+  world.look = [](const record::RunRecord&) { return LookAnswer{true, "all decided"}; };
+  const auto slots = world.script.slots;
+  const auto result = world.resume(record);
+  EXPECT_FALSE(result.error) << result.text;
+  EXPECT_EQ(world.script.slots, slots);
+  EXPECT_TRUE(world.has_note(kStoppedAtLook));
+}
+
+TEST(Resume, a_binding_event_is_written_once) {
+  for (const std::int64_t slots : {3, 20}) {
+    World world(four_passes());
+    const auto record = interrupted(world, slots);
+    world.resume(record);
+    EXPECT_EQ(std::count(world.ledger.begin(), world.ledger.end(), "1"), 1) << slots;
+  }
+}
+
 TEST(Resume, a_pass_cut_off_by_a_kill_is_superseded) {
   World world(four_passes());
   auto record = world.run().record;
