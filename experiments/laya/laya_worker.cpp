@@ -72,6 +72,16 @@ abba_worker::Factor factor_of(const ops::VariantTable& table) {
 
 }  // namespace
 
+bool is_disproved(std::string_view factor, std::string_view level, ops::ExactnessKind proved) {
+  for (const ops::Variant& variant : ops::variant_table(factor).variants) {
+    if (variant.name == level) {
+      return variant.exactness.kind == ops::ExactnessKind::kBitwise &&
+             proved != ops::ExactnessKind::kBitwise;
+    }
+  }
+  return true;  // a level that no table declares
+}
+
 struct LayaWorker::LoadedNetwork {
   LoadedNetwork(const std::string& dir, const cpu::Settings& settings)
       : checkpoint(dir),
@@ -148,6 +158,11 @@ void LayaWorker::load(const abba_worker::LoadRequest& request, abba_worker::Load
 Json LayaWorker::proved_exactness(std::int64_t hidden) const {
   Json list = Json::array();
   for (const cpu::ProvedLevel& level : cpu::prove_exactness(settings_, hidden)) {
+    if (is_disproved(level.factor, level.level, level.proved)) {
+      throw Refused("exactness", std::string(level.factor) + " = " + std::string(level.level) +
+                                     " is declared bitwise to " + std::string(level.to) +
+                                     ", but on this machine " + level.detail);
+    }
     Json entry;
     entry.set("factor", std::string(level.factor));
     entry.set("level", std::string(level.level));

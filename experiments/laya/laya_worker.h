@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/checkpoint/verify.h"
@@ -15,6 +16,10 @@
 #include "harness/worker_kit/abba_worker.h"
 
 namespace abba::laya {
+
+// Whether what a proof at load found contradicts what the level declares: bits were promised and
+// differed. Such a level is refused, never run under its name.
+bool is_disproved(std::string_view factor, std::string_view level, ops::ExactnessKind proved);
 
 class LayaWorker : public abba_worker::Worker {
  public:

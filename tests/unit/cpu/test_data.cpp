@@ -21,6 +21,12 @@ std::vector<Way> ways() {
   return all;
 }
 
+std::vector<Way> ways_with_one_row_order() {
+  std::vector<Way> chosen = ways();
+  std::erase_if(chosen, [](const Way& way) { return way.product == ProductPath::kAvx512Bf16; });
+  return chosen;
+}
+
 std::string way_name(const testing::TestParamInfo<Way>& info) {
   const Way& way = info.param;
   return std::string(ops::name_of(way.precision)) + (way.isa == Isa::kAvx2 ? "_avx2" : "_avx512") +

@@ -99,6 +99,14 @@ TEST_F(LayaWorkerTest, ExactnessIsProvedForEveryNetworkWhateverItsName) {
   }
 }
 
+TEST(Exactness, ABitwiseLevelWhoseBitsDifferIsRefusedAndAToleranceIsNot) {
+  using ops::ExactnessKind;
+  EXPECT_TRUE(is_disproved("rope", "r1_h8", ExactnessKind::kTolerance));
+  EXPECT_FALSE(is_disproved("rope", "r1_h8", ExactnessKind::kBitwise));
+  EXPECT_FALSE(is_disproved("head_last_layer", "marker_rows", ExactnessKind::kTolerance));
+  EXPECT_TRUE(is_disproved("rope", "no_such_level", ExactnessKind::kBitwise));
+}
+
 TEST_F(LayaWorkerTest, PrecisionChangesBits) {
   EXPECT_NE(
       answer(*loaded({}, R"({"precision": "fp32"})"), R"({"fixture": "short_1"})").at("logits"),
