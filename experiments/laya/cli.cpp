@@ -108,8 +108,11 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : kBadUsage;
+    if (error.get_exit_code() == 0) {  // --help, --version
+      return app.exit(error);
+    }
+    std::fprintf(stderr, "abba-laya: %s; see `abba-laya --help`\n", error.what());
+    return kBadUsage;
   } catch (const base::Error& error) {
     std::fprintf(stderr, "abba-laya: %s\n", error.what());
     return exit_code(error.code());
