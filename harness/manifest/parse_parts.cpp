@@ -259,6 +259,10 @@ void read_outputs(const Section& top, record::Manifest& manifest) {
   if (!outputs.reference.worker.empty() && outputs.reference.settings.is_null()) {
     outputs.reference.settings = base::Json::object();
   }
+  if (reference.is_object() && outputs.reference_limits.empty()) {
+    reference.mistake("limits", "missing", "a reference without limits, which no result could fail",
+                      "{\"STAGE\": {\"nrms\": 0.005}} for the stages to compare");
+  }
   if (reference.is_object() &&
       outputs.reference.settings.is_object() == !outputs.reference.file.empty()) {
     top.mistakes().push_back(

@@ -139,6 +139,9 @@ const Bad kBadSubject[] = {
     {"stage_without_limit", R"("id": "nine")",
      R"("id": "nine", "outputs": {"rule": "limits", "limits": {"s": {}}})", "/outputs/limits/s",
      "missing", "nrms"},
+    {"reference_without_limits", R"("id": "nine")",
+     R"("id": "nine", "outputs": {"rule": "bitwise", "reference": {"settings": {"p": "x"}}})",
+     "/outputs/reference/limits", "missing", "for the stages to compare"},
     {"trace_of_nothing", R"("id": "nine")", R"("id": "nine", "traces": {"workloads": ["w9"]})",
      "/traces/workloads/0", "unknown-name", "w1"},
 };
