@@ -1,0 +1,149 @@
+// Attention of bf16 heads of 64 on tensor cores.
+//
+// Formula: s = q k^T (fp32), m = max of the visible s, p = exp((s - m) / 8), l = sum of p
+//   unrounded, o = bf16((sum of bf16(p) v) / l). The maximum is the row's true one, as the rounding
+//   of p to bf16 needs it: the keys are walked twice, the first time for m alone. (One walk with a
+//   running maximum saves a third of the products but rounds other values of p.)
+// Mapping: a block takes 16 kBlocks kWarps queries of one head of one batch row (place_of), a warp
+//   16 kBlocks of them and every visible key. Tiles of 64 keys and values come through a ring of
+//   kAttentionRing slots; if all visible tiles fit in the ring, the second walk finds its keys
+//   there. Tiles that no query of the block sees are not loaded, those that no query of a warp sees
+//   are not multiplied by it.
+// Work: 6 * 64 flops per visible (query, key) in tiles of 64, one exp; bytes: q and out once, the
+//   visible tiles of k twice (once if they fit in the ring) and of v once for every block. At long
+//   rows bound by shared memory and tensor cores, at short ones by latency.
+// In place: q, k, v, lengths are read where they lie (rows of 64 side by side, any row stride that
+//   keeps 16-byte alignment); out is written by its strides in either layout; nothing is copied.
+//   Keys at and beyond the length are not read: their place in shared memory is zero and their p
+//   is 0. A valid value that is NaN or infinite reaches every query that sees it, and may reach
+//   queries of the same warp that see only other keys of its tile.
+// Preconditions: attention_refusal() says nothing.
+// Exactness: bitwise the same for every kWarps and kBlocks and for every subset of the queries: a
+//   row adds its keys in order, 16 at a time, and masked keys add zero. Nothing is added across
+//   warps.
+// Best figure seen: none yet.
+#pragma once
+
+#include "engine/cuda/kernels/attention_args.h"
+#include "engine/cuda/kernels/attention_geometry.h"
+#include "engine/cuda/kernels/attention_mma.cuh"
+#include "engine/cuda/kernels/attention_warp.cuh"
+
+namespace abba::cuda {
+
+// 64 rows of 64 values from `from` (row `first` of `keys`) to a shared tile; zeros beyond `keys`.
+template <int kThreads>
+__device__ inline void load_tile(std::uint32_t to, const __nv_bfloat16* from, int row_stride,
+                                 int first, int keys) {
+  for (int i = static_cast<int>(threadIdx.x); i < kKeyTile * 8; i += kThreads) {
+    const int row = first + i / 8;
+    const bool is_real = row < keys;
+    const __nv_bfloat16* piece = from + std::int64_t{is_real ? row : 0} * row_stride + i % 8 * 8;
+    copy_16_async(to + swizzled(i / 8, i % 8), piece, is_real);
+  }
+}
+
+// The tiles that a block visits, twice, and where each lies in shared memory.
+struct AttentionWalk {
+  KeyRange tiles;
+  int count;      // tiles
+  bool all_stay;  // every tile has a slot of its own
+  __device__ int steps() const { return 2 * count; }
+  __device__ int tile(int step) const { return tiles.begin + (step < count ? step : step - count); }
+  __device__ int slot(int step) const {
+    return all_stay ? tile(step) - tiles.begin : step % kAttentionRing;
+  }
+};
+
+__device__ inline AttentionWalk walk_over(KeyRange keys) {
+  const KeyRange tiles = tiles_of(keys);
+  const int count = tiles.end - tiles.begin;
+  return {tiles, count, count <= kAttentionRing};
+}
+
+// Begins to load what step `step` needs and nothing did before; always one group of copies.
+template <int kThreads>
+__device__ inline void load_step(const AttentionWalk& walk, int step, const AttentionArgs& args,
+                                 const __nv_bfloat16* k, const __nv_bfloat16* v, int keys,
+                                 std::uint32_t ring) {
+  if (step < walk.steps()) {
+    const std::uint32_t slot = ring + walk.slot(step) * static_cast<int>(kAttentionSlotBytes);
+    const int first = walk.tile(step) * kKeyTile;
+    const bool is_second_walk = step >= walk.count;
+    if (!is_second_walk || !walk.all_stay) {
+      load_tile<kThreads>(slot, k, args.kv_row_stride, first, keys);
+    }
+    if (is_second_walk) {
+      load_tile<kThreads>(slot + kHalfSlotBytes, v, args.kv_row_stride, first, keys);
+    }
+  }
+  commit_copies();
+}
+
+// Lays the warp's rows out in shared memory and writes them 16 bytes a thread, 128 a row; padding
+// rows become zeros whatever was computed for them.
+template <int kBlocks>
+__device__ inline void store_rows(const AttentionRows<kBlocks>& rows, const AttentionArgs& args,
+                                  __nv_bfloat16* out, unsigned char* memory) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int i = 0; i < kBlocks * 16; ++i) {
+    const int block = i / 16;
+    const int half = i / 8 % 2;
+    const int row = 16 * block + 8 * half + lane / 4;
+    const float sum = rows.sum[block][half];
+    const float* pair = &rows.out[block][i % 8][2 * half];
+    const std::uint32_t packed = pack_bf16(__fdiv_rn(pair[0], sum), __fdiv_rn(pair[1], sum));
+    *reinterpret_cast<std::uint32_t*>(memory + swizzled(row, i % 8) + lane % 4 * 4) =
+        rows.first + row <= rows.last ? packed : 0U;
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < kBlocks * 4; ++i) {
+    const int row = 4 * i + lane / 8;
+    if (rows.first + row >= args.queries) continue;
+    const uint4 piece = *reinterpret_cast<const uint4*>(memory + swizzled(row, lane % 8));
+    __nv_bfloat16* to = out + std::int64_t{rows.first + row} * args.out_row_stride;
+    *reinterpret_cast<uint4*>(to + lane % 8 * 8) = piece;
+  }
+}
+
+template <int kWarps, int kBlocks>
+__global__ void __launch_bounds__(kWarps * 32) attention_bf16_kernel(const AttentionArgs args) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  constexpr int kRows = 16 * kBlocks * kWarps;
+  const AttentionPlace place = place_of(blockIdx.x, args.heads, args.queries, kRows);
+  const int keys = keys_in_bounds(args.lengths[place.batch], args.keys);
+  const int real = keys == 0 ? 0 : real_queries(args.queries, keys, args.are_queries_keys);
+  const int head = place.head * static_cast<int>(ops::kHeadDim);
+  const auto* q = static_cast<const __nv_bfloat16*>(args.q) + place.batch * args.q_batch_stride;
+  const auto* k = static_cast<const __nv_bfloat16*>(args.k) + place.batch * args.kv_batch_stride;
+  const auto* v = static_cast<const __nv_bfloat16*>(args.v) + place.batch * args.kv_batch_stride;
+  auto* out = static_cast<__nv_bfloat16*>(args.out) + place.batch * args.out_batch_stride +
+              std::int64_t{place.head} * args.out_head_stride;
+
+  const int last = lesser(place.first_row + kRows, real) - 1;
+  const bool is_idle = last < place.first_row;
+  const AttentionWalk walk = walk_over(
+      is_idle ? KeyRange{0, 0} : visible_keys(place.first_row, last, args.half_window, keys));
+  const std::uint32_t ring = shared_address(memory);
+  for (int step = 0; step < kAttentionRing - 1; ++step) {
+    load_step<kWarps * 32>(walk, step, args, k + head, v + head, keys, ring);
+  }
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  AttentionRows<kBlocks> rows;
+  start_rows(rows, args, q + head, place.first_row + 16 * kBlocks * warp, real, keys);
+  for (int step = 0; step < walk.steps(); ++step) {
+    wait_copies<kAttentionRing - 2>();
+    __syncthreads();  // step's tile has arrived for all, and all are done with the one before
+    load_step<kWarps * 32>(walk, step + kAttentionRing - 1, args, k + head, v + head, keys, ring);
+    if (step == walk.count) join_tops(rows);
+    const std::uint32_t slot = ring + walk.slot(step) * static_cast<int>(kAttentionSlotBytes);
+    visit_tile(rows, args, step < walk.count, slot, walk.tile(step), keys);
+  }
+  join_sums(rows);
+  __syncthreads();  // the ring becomes the place of the outputs
+  store_rows(rows, args, out, memory + warp * kBlocks * 2048);
+}
+
+}  // namespace abba::cuda

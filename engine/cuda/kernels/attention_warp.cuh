@@ -1,0 +1,184 @@
+// A warp's part of attention in bf16: 16 kBlocks query rows in registers against tiles of 64 keys
+// and values in shared memory. Two walks over the tiles, first raise_tops, then weigh_values; every
+// row's arithmetic is the same whatever kBlocks is. Formula and mapping: attention_bf16.cuh.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cuda/kernels/attention_args.h"
+#include "engine/cuda/kernels/attention_geometry.h"
+#include "engine/cuda/kernels/attention_mma.cuh"
+
+namespace abba::cuda {
+
+inline constexpr unsigned kWholeWarp = 0xffffffffU;
+inline constexpr int kHalfSlotBytes = static_cast<int>(kAttentionSlotBytes) / 2;
+// exp((s - m) / 8) = 2^((s - m) log2(e) / 8).
+inline constexpr float kExponentScale = 0.125F * 1.4426950408889634F;
+
+// What a thread holds of its warp's 16 kBlocks rows: of each block of 16 the rows lane / 4 and
+// lane / 4 + 8, hence the [2].
+template <int kBlocks>
+struct AttentionRows {
+  std::uint32_t q[kBlocks][4][4];  // as the left side of the product, 16 columns at a time
+  float out[kBlocks][8][4];        // [16, 64] sums
+  float top[kBlocks][2];
+  float sum[kBlocks][2];  // this thread's columns only
+  KeyRange visible[kBlocks][2];
+  int first;  // position of the warp's first row
+  int last;   // of its last real one; below first if there is none
+};
+
+template <int kBlocks>
+using ScoreBlock = float[kBlocks][2][4];  // [16, 16] of each block of rows
+
+template <int kBlocks>
+__device__ inline void start_rows(AttentionRows<kBlocks>& rows, const AttentionArgs& args,
+                                  const __nv_bfloat16* q, int first, int real, int keys) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  rows.first = first;
+  rows.last = lesser(first + 16 * kBlocks, real) - 1;
+#pragma unroll
+  for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = first + 16 * block + 8 * half + lane / 4;
+      rows.visible[block][half] = visible_keys(row, row, args.half_window, keys);
+      rows.top[block][half] = -INFINITY;
+      rows.sum[block][half] = 0.0F;
+      const __nv_bfloat16* from = q + std::int64_t{row} * args.q_row_stride + 2 * (lane % 4);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        rows.q[block][i / 2][half + 2 * (i % 2)] =
+            row < real ? *reinterpret_cast<const std::uint32_t*>(from + 8 * i) : 0U;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 32; ++i) rows.out[block][i / 4][i % 4] = 0.0F;
+  }
+}
+
+// The products of the warp's rows with 16 keys; `keys` is this lane's address for load_matrices.
+template <int kBlocks>
+__device__ inline void multiply_keys(const AttentionRows<kBlocks>& rows, std::uint32_t keys,
+                                     ScoreBlock<kBlocks>& scores) {
+#pragma unroll
+  for (int i = 0; i < kBlocks * 8; ++i) scores[i / 8][i / 4 % 2][i % 4] = 0.0F;
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    std::uint32_t part[4];
+    load_matrices(part, keys ^ (static_cast<std::uint32_t>(step) << 5U));
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      multiply_add(scores[block][0], rows.q[block][step], part[0], part[1]);
+      multiply_add(scores[block][1], rows.q[block][step], part[2], part[3]);
+    }
+  }
+}
+
+// Hides what a row does not see; `key` is that of the scores' first column.
+template <int kBlocks>
+__device__ inline void hide_keys(const AttentionRows<kBlocks>& rows, int key,
+                                 ScoreBlock<kBlocks>& scores) {
+  const int column = key + 2 * (static_cast<int>(threadIdx.x) % 4);
+#pragma unroll
+  for (int i = 0; i < kBlocks * 8; ++i) {
+    const int at = column + 8 * (i / 4 % 2) + i % 2;
+    const KeyRange visible = rows.visible[i / 8][i % 4 / 2];
+    if (at < visible.begin || at >= visible.end) scores[i / 8][i / 4 % 2][i % 4] = -INFINITY;
+  }
+}
+
+// First walk: raises the rows' maxima by one tile of keys. fmaxf passes over a NaN; its score makes
+// p and so the row NaN in the second walk.
+template <bool kIsMasked, int kBlocks>
+__device__ inline void raise_tops(AttentionRows<kBlocks>& rows, std::uint32_t keys, int key) {
+#pragma unroll
+  for (int chunk = 0; chunk < 4; ++chunk) {
+    ScoreBlock<kBlocks> scores;
+    multiply_keys(rows, keys + chunk * 2048, scores);
+    if (kIsMasked) hide_keys(rows, key + 16 * chunk, scores);
+#pragma unroll
+    for (int i = 0; i < kBlocks * 8; ++i) {
+      float& top = rows.top[i / 8][i % 4 / 2];
+      top = fmaxf(top, scores[i / 8][i / 4 % 2][i % 4]);
+    }
+  }
+}
+
+// Second walk: p of one tile, its sum, and p times the values.
+template <bool kIsMasked, int kBlocks>
+__device__ inline void weigh_values(AttentionRows<kBlocks>& rows, std::uint32_t keys,
+                                    std::uint32_t values, int key) {
+#pragma unroll
+  for (int chunk = 0; chunk < 4; ++chunk) {
+    ScoreBlock<kBlocks> scores;
+    multiply_keys(rows, keys + chunk * 2048, scores);
+    if (kIsMasked) hide_keys(rows, key + 16 * chunk, scores);
+    std::uint32_t weights[kBlocks][4];
+#pragma unroll
+    for (int i = 0; i < kBlocks * 8; ++i) {
+      const int half = i % 4 / 2;
+      float& score = scores[i / 8][i / 4 % 2][i % 4];
+      score = power_of_two((score - rows.top[i / 8][half]) * kExponentScale);
+      rows.sum[i / 8][half] += score;
+    }
+#pragma unroll
+    for (int i = 0; i < kBlocks * 4; ++i) {
+      const float* pair = &scores[i / 4][i / 2 % 2][i % 2 * 2];
+      weights[i / 4][i % 4] = pack_bf16(pair[0], pair[1]);
+    }
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      std::uint32_t part[4];
+      load_matrices_transposed(part,
+                               (values + chunk * 2048) ^ (static_cast<std::uint32_t>(step) << 5U));
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+        multiply_add(rows.out[block][2 * step], weights[block], part[0], part[1]);
+        multiply_add(rows.out[block][2 * step + 1], weights[block], part[2], part[3]);
+      }
+    }
+  }
+}
+
+// One tile in one walk; `slot` is the shared address of its keys, its values follow.
+template <int kBlocks>
+__device__ inline void visit_tile(AttentionRows<kBlocks>& rows, const AttentionArgs& args,
+                                  bool is_first_walk, std::uint32_t slot, int tile, int keys) {
+  if (rows.last < rows.first) return;
+  const TileView view = view_of_tile(tile, rows.first, rows.last, args.half_window, keys);
+  if (view == TileView::kHidden) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::uint32_t key_lane = slot + swizzled(lane % 8 + lane / 16 * 8, lane / 8 % 2);
+  const std::uint32_t value_lane = slot + kHalfSlotBytes + swizzled(lane % 16, lane / 16);
+  const int key = tile * kKeyTile;
+  if (is_first_walk) {
+    if (view == TileView::kWhole) return raise_tops<false>(rows, key_lane, key);
+    return raise_tops<true>(rows, key_lane, key);
+  }
+  if (view == TileView::kWhole) return weigh_values<false>(rows, key_lane, value_lane, key);
+  weigh_values<true>(rows, key_lane, value_lane, key);
+}
+
+// The maximum and the sum of a row over the four threads that share it.
+template <int kBlocks>
+__device__ inline void join_tops(AttentionRows<kBlocks>& rows) {
+#pragma unroll
+  for (int i = 0; i < kBlocks * 2; ++i) {
+    float& top = rows.top[i / 2][i % 2];
+    top = fmaxf(top, __shfl_xor_sync(kWholeWarp, top, 1));
+    top = fmaxf(top, __shfl_xor_sync(kWholeWarp, top, 2));
+  }
+}
+template <int kBlocks>
+__device__ inline void join_sums(AttentionRows<kBlocks>& rows) {
+#pragma unroll
+  for (int i = 0; i < kBlocks * 2; ++i) {
+    float& sum = rows.sum[i / 2][i % 2];
+    sum += __shfl_xor_sync(kWholeWarp, sum, 1);
+    sum += __shfl_xor_sync(kWholeWarp, sum, 2);
+  }
+}
+
+}  // namespace abba::cuda
