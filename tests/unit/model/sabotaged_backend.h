@@ -1,12 +1,15 @@
 // A backend that passes everything on to a real one and does one thing wrong: what the output
-// checks must notice. Works on host memory.
+// checks must notice. Activations are touched through upload and download alone, so the real one
+// may keep them on a device.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/base/half.h"
 #include "engine/ops/backend.h"
 
 namespace abba::model::testing {
@@ -85,23 +88,28 @@ class SabotagedBackend : public ops::Backend {
   }
   void rope(const ops::RopeProblem& p, ops::WeightId table, tensor::View qkv) override {
     if (sabotage_ != Sabotage::kValuesRotated) return real_.rope(p, table, qkv);
-    const std::size_t width = qkv.size_bytes() / static_cast<std::size_t>(p.batch * p.length) / 3;
-    auto* bytes = static_cast<std::byte*>(qkv.data());
-    std::vector<std::byte> turned(bytes, bytes + qkv.size_bytes());
+    const std::vector<float> before = values_of(qkv);
+    const std::size_t width = before.size() / static_cast<std::size_t>(p.batch * p.length) / 3;
+    std::vector<float> turned = before;
     for (std::size_t token = 0; token < turned.size(); token += 3 * width) {
-      std::memcpy(&turned[token], bytes + token + 2 * width, width);  // v where q was
+      std::copy_n(&before[token + 2 * width], width, &turned[token]);  // v where q was
     }
-    real_.rope(p, table, {turned.data(), qkv.dtype(), qkv.shape()});
+    put(turned, qkv);
     real_.rope(p, table, qkv);
+    turned = values_of(qkv);
+    put(before, qkv);
+    real_.rope(p, table, qkv);
+    std::vector<float> wrong = values_of(qkv);
     for (std::size_t token = 0; token < turned.size(); token += 3 * width) {
-      std::memcpy(bytes + token + 2 * width, &turned[token], width);
+      std::copy_n(&turned[token], width, &wrong[token + 2 * width]);
     }
+    put(wrong, qkv);
   }
   void attention(const ops::AttentionProblem& p, tensor::ConstView qkv, tensor::ConstView lengths,
                  tensor::View out) override {
     real_.attention(changed(p), qkv, lengths, out);
     const bool here = sabotage_ == Sabotage::kAttentionOff && attentions_seen_ == layer_;
-    if (here) std::memset(out.data(), 0, out.size_bytes());
+    if (here) put(std::vector<float>(static_cast<std::size_t>(out.element_count()), 0.0F), out);
     ++attentions_seen_;
   }
   void attention(const ops::SubsetAttentionProblem& p, tensor::ConstView q, tensor::ConstView kv,
@@ -136,6 +144,22 @@ class SabotagedBackend : public ops::Backend {
   }
 
  private:
+  std::vector<float> values_of(tensor::ConstView from) {
+    std::vector<float> values(static_cast<std::size_t>(from.element_count()));
+    real_.download(from, values.data());
+    return values;
+  }
+  // `values` are representable in the type of `to`.
+  void put(const std::vector<float>& values, tensor::View to) {
+    if (to.dtype() == tensor::DType::kF32) {
+      real_.upload(values.data(), to);
+      return real_.synchronize();
+    }
+    std::vector<base::Bf16> narrow(values.size());
+    base::convert(values.data(), narrow.data(), values.size());
+    real_.upload(narrow.data(), to);
+    real_.synchronize();
+  }
   ops::AttentionProblem changed(ops::AttentionProblem p) const {
     if (p.half_window < 0) return p;
     if (sabotage_ == Sabotage::kWindowTooNarrow) --p.half_window;

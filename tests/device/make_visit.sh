@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# make_visit.sh BUILD OUT: what visit.sh needs on a bare machine with a GPU: programs, the libraries it
+# lacks, fixtures and scripts. cuBLASLt (half a gigabyte) and the driver are taken from there.
+set -euo pipefail
+build=$1 out=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+rm -rf "$out"
+mkdir -p "$out/bin" "$out/lib" "$out/data"
+
+is_there() {
+  case "$1" in
+    libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux-* | linux-vdso*) return 0 ;;
+    libcublas* | libcuda.* | libnvrtc* | libcudart*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+for program in abba abba-laya device_tests abba_parity abba_layers; do
+  [ -x "$build/bin/$program" ] || continue
+  cp "$build/bin/$program" "$out/bin/"
+  strip "$out/bin/$program"
+  while read -r name path; do
+    is_there "$name" || cp -Lf "$path" "$out/lib/$name"
+  done < <(ldd "$build/bin/$program" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}')
+done
+cp -r "$root/experiments/fixtures" "$out/data/fixtures"
+cp "$root/tests/device/known_discrepancies.json" "$out/data/"
+cp "$root/tests/device/visit.sh" "$out/"
+cp "$root/tests/reference/parity_bisector.py" "$out/data/"
+git -C "$root" rev-parse HEAD >"$out/data/commit.txt"
+git -C "$root" status --porcelain --untracked-files=no >>"$out/data/commit.txt"
+du -sh "$out"

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# visit.sh STAGE... : runs a bundle made by make_visit.sh on a machine with a GPU and nothing else of
+# the project. Stages: ops, sanitizer, networks, parity, bisector. They run at once, each into a log of
+# its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
+# Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
+set -uo pipefail
+bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+out=${OUT:-$PWD/visit_out}
+work=$(mktemp -d /tmp/abba-visit-XXXXXX)
+logs=$work/logs
+mkdir -p "$out" "$logs"
+started=$SECONDS
+
+export ABBA_REQUIRE_CUDA=1 ABBA_DEVICE_DATA=$bundle/data ABBA_DEVICE_CHECKPOINTS=$work/checkpoints
+export ABBA_RECORD_DISCREPANCIES=$logs/discrepancies.jsonl
+# cuBLASLt is not in the bundle: the toolkit's, or the one that comes with PyTorch.
+for folder in /usr/local/cuda/lib64 /usr/local/cuda/targets/x86_64-linux/lib \
+    /opt/torch/.venv/lib/python3*/site-packages/nvidia/cu13/lib; do
+  [ -d "$folder" ] && LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
+done
+export LD_LIBRARY_PATH
+tests=$bundle/bin/device_tests
+networks='*Bits.*:*Checks.*:*Controls.*:*Decisions.*'
+configs=(tiny student english multilingual typed)
+
+environment() {
+  date -u
+  nvidia-smi -L
+  nvidia-smi --query-gpu=name,uuid,driver_version,memory.total,compute_mode --format=csv
+  nvcc --version | tail -2
+  nproc
+  lscpu | grep -E 'Model name|Flags' | sed 's/\(avx512[a-z0-9_]*\|amx[a-z0-9_]*\)/[\1]/g' | grep -oE 'Model name.*|\[[a-z0-9_]*\]' | sort -u | tr '\n' ' '
+  echo
+  ldd "$tests" | grep -E 'not found|cublas'
+}
+
+# stage NAME SECONDS COMMAND... : in the background, its exit status in NAME.rc.
+stage() {
+  local name=$1 limit=$2
+  shift 2
+  (
+    begun=$SECONDS
+    timeout -k 5 "$limit" "$@" >"$logs/$name.log" 2>&1
+    echo "$?" >"$logs/$name.rc"
+    echo "$((SECONDS - begun))" >"$logs/$name.seconds"
+  ) &
+}
+
+make_checkpoints() {
+  local config
+  for config in student english multilingual typed; do
+    "$bundle/bin/abba-laya" checkpoint make --config "$config" --seed 1 --tokenizer none --threads 4 \
+      --out "$ABBA_DEVICE_CHECKPOINTS/$config" >"$logs/checkpoint_$config.log" 2>&1 &
+    pids+=($!)
+  done
+}
+
+run_ops() {
+  local shard
+  for shard in 0 1 2 3; do
+    stage "ops_$shard" 150 env GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$shard "$tests" \
+      --gtest_filter="*cuda_*:Suite.*:FirstDivergence.*:KnownDiscrepancies.*:-$networks"
+  done
+}
+
+run_sanitizer() {
+  local tool
+  for tool in memcheck racecheck initcheck synccheck; do
+    stage "sanitizer_$tool" 240 env ABBA_DEVICE_SHAPES=reduced compute-sanitizer --tool "$tool" \
+      --error-exitcode 9 --print-limit 20 "$tests" \
+      --gtest_filter="${SANITIZED:-*Rows.*cuda*:*Pointwise.*cuda*:*Rope.*cuda*:*Attention*cuda*:*Empty*cuda*:*Matmul.agrees*edges*cuda*}"
+  done
+}
+
+run_networks() {
+  local config
+  for config in "${configs[@]}"; do
+    stage "network_bits_$config" 240 "$tests" --gtest_filter="*Bits.*/${config}_cuda*"
+    stage "network_checks_$config" 240 "$tests" \
+      --gtest_filter="*Checks.*/${config}_cuda*:*Controls.*/${config}_cuda*:*Decisions.*/${config}_cuda*"
+  done
+}
+
+run_parity() {
+  local config
+  for config in "${configs[@]}"; do
+    stage "parity_$config" 240 "$bundle/bin/abba_parity" --config "$config"
+  done
+}
+
+run_bisector() {
+  stage bisector 240 python3 "$bundle/data/parity_bisector.py" --checkpoint \
+    "$ABBA_DEVICE_CHECKPOINTS/english" --engine "$bundle/bin/abba_layers" --fixtures "$bundle/data/fixtures" \
+    --out "$logs/bisector"
+}
+
+table() {
+  local log name rc passed
+  printf '%-28s %4s %5s %7s %7s\n' stage exit s passed failed
+  for log in "$logs"/*.rc; do
+    name=$(basename "$log" .rc)
+    rc=$(cat "$log")
+    passed=$(grep -c '^\[       OK' "$logs/$name.log")
+    printf '%-28s %4s %5s %7s %7s\n' "$name" "$rc" "$(cat "$logs/$name.seconds" 2>/dev/null)" "$passed" \
+      "$(grep -E '^\[  FAILED  \].*\(' "$logs/$name.log" | grep -c ' ms)')"
+  done
+  echo "-- failed tests"
+  grep -hE '^\[  FAILED  \].* ms\)' "$logs"/*.log | sort | uniq -c | sort -rn | head -60
+  grep -hE '^(check |decisions|record|tolerance)|ERROR SUMMARY|RACECHECK SUMMARY' "$logs"/*.log | cut -c1-170 | head -70
+  grep -hE 'branches .*free|unavailable' "$logs"/parity_*.log 2>/dev/null | cut -c1-200
+}
+
+environment >"$logs/environment.log" 2>&1
+cat "$logs/environment.log"
+declare -a pids=()
+case " $* " in *networks* | *parity* | *bisector*) make_checkpoints ;; esac
+for wanted in "$@"; do
+  case "$wanted" in
+    ops) run_ops ;;
+    sanitizer) run_sanitizer ;;
+  esac
+done
+for pid in "${pids[@]}"; do wait "$pid" || echo "a checkpoint could not be made, see its log"; done
+for wanted in "$@"; do
+  case "$wanted" in
+    networks) run_networks ;;
+    parity) run_parity ;;
+    bisector) run_bisector ;;
+    ops | sanitizer) ;;
+    *) echo "visit.sh: no stage \"$wanted\"" >&2; exit 2 ;;
+  esac
+done
+wait
+table >"$logs/table.txt"
+tar -C "$work" -czf "$out/visit.tar.gz" logs
+cat "$logs/table.txt"
+echo "visit: $((SECONDS - started)) s"
+failed=0
+for rc in "$logs"/*.rc; do [ "$(cat "$rc")" = 0 ] || failed=1; done
+rm -rf "$work"
+exit "$failed"
