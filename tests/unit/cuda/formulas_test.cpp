@@ -1,5 +1,8 @@
 // The arithmetic of the row-wise kernels, run on the host: against the double reference, and bit by
 // bit against the CPU backend's vector code where both promise the same bits.
+// Compiled for AVX2, as the CPU code it is compared with; every machine the project runs on has it.
+#pragma GCC target("avx2,fma")
+
 #include "engine/cuda/kernels/formulas.h"
 
 #include <gtest/gtest.h>
