@@ -57,14 +57,20 @@ __device__ inline void load_values(const __nv_bfloat16* from, float (&to)[kWidth
   }
 }
 
-// Only whole vectors: rows of an embedding table stored as F16.
-__device__ inline void load_values(const __half* from, float (&to)[8]) {
-  const uint4 words = *reinterpret_cast<const uint4*>(from);
-  const std::uint32_t pairs[] = {words.x, words.y, words.z, words.w};
+// Rows of an embedding table stored as F16.
+template <int kWidth>
+__device__ inline void load_values(const __half* from, float (&to)[kWidth]) {
+  if constexpr (kWidth == 1) {
+    to[0] = __half2float(*from);
+  } else {
+    static_assert(kWidth == 8);
+    const uint4 words = *reinterpret_cast<const uint4*>(from);
+    const std::uint32_t pairs[] = {words.x, words.y, words.z, words.w};
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    to[2 * i] = __half2float(__ushort_as_half(static_cast<unsigned short>(pairs[i] & 0xffffU)));
-    to[2 * i + 1] = __half2float(__ushort_as_half(static_cast<unsigned short>(pairs[i] >> 16U)));
+    for (int i = 0; i < 4; ++i) {
+      to[2 * i] = __half2float(__ushort_as_half(static_cast<unsigned short>(pairs[i] & 0xffffU)));
+      to[2 * i + 1] = __half2float(__ushort_as_half(static_cast<unsigned short>(pairs[i] >> 16U)));
+    }
   }
 }
 
@@ -94,6 +100,27 @@ __device__ inline void store_values(__nv_bfloat16* to, const float (&from)[kWidt
     *reinterpret_cast<uint4*>(to) =
         make_uint4(pack_bf16(from[0], from[1]), pack_bf16(from[2], from[3]),
                    pack_bf16(from[4], from[5]), pack_bf16(from[6], from[7]));
+  }
+}
+
+// `count` of 8 neighbours (0 .. 8; the others become zero), by vectors if whole ones are aligned.
+template <typename T>
+__device__ inline void load_some(const T* from, int count, bool in_vectors, float (&to)[8]) {
+  if (in_vectors && count == 8) return load_values(from, to);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    float one[1] = {};
+    if (i < count) load_values(from + i, one);
+    to[i] = one[0];
+  }
+}
+template <typename T>
+__device__ inline void store_some(T* to, int count, bool in_vectors, const float (&from)[8]) {
+  if (in_vectors && count == 8) return store_values(to, from);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const float one[1] = {from[i]};
+    if (i < count) store_values(to + i, one);
   }
 }
 

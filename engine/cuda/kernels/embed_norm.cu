@@ -3,7 +3,7 @@
 // thread 8 neighbouring columns; grid x = rows. Bytes of a launch: rows * hidden * (2 + 4 + 2) for
 // a 16-bit table and bf16; about 12 FLOP an element: bandwidth bound, at few rows one launch plus
 // two dependent reads (id, then row) and two block reductions. Read in place: everything. Copied:
-// nothing. Preconditions: norm_refusal, 16-byte alignment, ids in range. Exactness: tolerance to
+// nothing. Preconditions: norm_refusal, ids in range. Exactness: tolerance to
 // the double reference; a row's bits depend on its values and the hidden size alone, residual and
 // normed hold the same values but for normed's rounding to act.
 #include "engine/base/error.h"
@@ -15,25 +15,24 @@ namespace abba::cuda {
 namespace {
 
 struct EmbedArgs {
-  const float* gain;
+  NormArgs norm;
   const std::int32_t* ids;
   float* residual;
-  std::int64_t hidden;
-  float epsilon;
 };
 
 template <typename Stored, typename Act>
 __global__ void __launch_bounds__(kNormThreads)
     embed_norm_kernel(EmbedArgs args, const Stored* __restrict__ table, Act* normed) {
+  const std::int64_t hidden = args.norm.hidden;
+  const bool in_vectors = args.norm.in_vectors;
   const std::int64_t column = std::int64_t{threadIdx.x} * 8;
-  const std::int64_t at = std::int64_t{blockIdx.x} * args.hidden + column;
-  const bool is_inside = column < args.hidden;
-  float v[8] = {};
-  if (is_inside) load_values(table + args.ids[blockIdx.x] * args.hidden + column, v);
-  normalize_row(v, column, args.hidden, args.gain, nullptr, args.epsilon);
-  if (!is_inside) return;
-  store_values(args.residual + at, v);
-  store_values(normed + at, v);
+  const std::int64_t at = std::int64_t{blockIdx.x} * hidden + column;
+  const int count = columns_of_thread(hidden);
+  float v[8];
+  load_some(table + args.ids[blockIdx.x] * hidden + column, count, in_vectors, v);
+  normalize_row(args.norm, v);
+  store_some(args.residual + at, count, in_vectors, v);
+  store_some(normed + at, count, in_vectors, v);
 }
 
 using Bf16 = __nv_bfloat16;
@@ -69,9 +68,9 @@ void launch_embed_norm(const ops::EmbedNormProblem& problem, tensor::DType store
                        const void* table, const float* gain, const std::int32_t* ids,
                        float* residual, void* normed, const LaunchContext& context) {
   ABBA_CHECK(norm_refusal(problem.rows, problem.hidden).empty());
-  ABBA_CHECK(vector_width(problem.hidden, {table, gain, residual, normed}) == kVectorWidth);
+  const bool in_vectors = vector_width(problem.hidden, {table, gain, residual, normed}) > 1;
   const Geometry geometry = norm_geometry(problem.rows, problem.hidden);
-  const EmbedArgs args{gain, ids, residual, problem.hidden, problem.epsilon};
+  const EmbedArgs args{{gain, nullptr, problem.hidden, problem.epsilon, in_vectors}, ids, residual};
   switch (stored) {
     case tensor::DType::kF16:
       return launch_stored(kF16ToBf16, kF16ToFp32, geometry, args, table, normed, context);

@@ -1,7 +1,8 @@
 // embed_norm (engine/ops/problem.h: EmbedNormProblem). Read in place: the table as it is stored
 // (F16, BF16 or F32 [vocabulary, hidden]), ids int32 [rows] with 0 <= id < vocabulary (the model
 // refuses others before they reach a device), gain fp32. Nothing is copied. Written: residual fp32
-// and normed act, [rows, hidden]. Device addresses, 16-byte aligned (ids: 4). Sizes: norm_refusal.
+// and normed act, [rows, hidden]. Device addresses; 16-byte alignment is used where it is there.
+// Sizes: norm_refusal.
 #pragma once
 
 #include <cstdint>

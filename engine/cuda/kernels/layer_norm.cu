@@ -4,7 +4,7 @@
 // Bytes of a launch: rows * hidden * (4 + 2) for layer_norm, (4 + 2 + 4 + 2) for add_norm (bf16),
 // gain and bias from L2; about 12 FLOP an element: bandwidth bound from some 500 rows of 1024 on,
 // below that one launch plus two block reductions. Read in place: everything. Copied: nothing.
-// Preconditions: norm_refusal, 16-byte alignment. Exactness: tolerance to the double reference; a
+// Preconditions: norm_refusal. Exactness: tolerance to the double reference; a
 // row's bits depend on its values and the hidden size alone.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/layer_norm.h"
@@ -14,40 +14,31 @@
 namespace abba::cuda {
 namespace {
 
-struct NormArgs {
-  const float* gain;
-  const float* bias;
-  std::int64_t hidden;
-  float epsilon;
-};
-
 template <typename Act>
 __global__ void __launch_bounds__(kNormThreads)
     layer_norm_kernel(NormArgs args, const float* x, Act* y) {
-  const std::int64_t column = std::int64_t{threadIdx.x} * 8;
-  const std::int64_t at = std::int64_t{blockIdx.x} * args.hidden + column;
-  float v[8] = {};
-  if (column < args.hidden) load_values(x + at, v);
-  normalize_row(v, column, args.hidden, args.gain, args.bias, args.epsilon);
-  if (column < args.hidden) store_values(y + at, v);
+  const std::int64_t at = std::int64_t{blockIdx.x} * args.hidden + std::int64_t{threadIdx.x} * 8;
+  const int count = columns_of_thread(args.hidden);
+  float v[8];
+  load_some(x + at, count, args.in_vectors, v);
+  normalize_row(args, v);
+  store_some(y + at, count, args.in_vectors, v);
 }
 
 template <typename Act>
 __global__ void __launch_bounds__(kNormThreads)
     add_norm_kernel(NormArgs args, const Act* branch, float* residual, Act* y) {
-  const std::int64_t column = std::int64_t{threadIdx.x} * 8;
-  const std::int64_t at = std::int64_t{blockIdx.x} * args.hidden + column;
-  float v[8] = {};
-  if (column < args.hidden) {
-    float added[8];
-    load_values(residual + at, v);
-    load_values(branch + at, added);
+  const std::int64_t at = std::int64_t{blockIdx.x} * args.hidden + std::int64_t{threadIdx.x} * 8;
+  const int count = columns_of_thread(args.hidden);
+  float v[8];
+  float added[8];
+  load_some(residual + at, count, args.in_vectors, v);
+  load_some(branch + at, count, args.in_vectors, added);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) v[i] = round_add(v[i], added[i]);
-    store_values(residual + at, v);
-  }
-  normalize_row(v, column, args.hidden, args.gain, args.bias, args.epsilon);
-  if (column < args.hidden) store_values(y + at, v);
+  for (int i = 0; i < 8; ++i) v[i] = round_add(v[i], added[i]);
+  store_some(residual + at, count, args.in_vectors, v);
+  normalize_row(args, v);
+  store_some(y + at, count, args.in_vectors, v);
 }
 
 const auto kLayerNormBf16 = make_kernel("layer_norm_bf16", &layer_norm_kernel<__nv_bfloat16>);
@@ -55,12 +46,12 @@ const auto kLayerNormFp32 = make_kernel("layer_norm_fp32", &layer_norm_kernel<fl
 const auto kAddNormBf16 = make_kernel("add_norm_bf16", &add_norm_kernel<__nv_bfloat16>);
 const auto kAddNormFp32 = make_kernel("add_norm_fp32", &add_norm_kernel<float>);
 
-NormArgs checked(const ops::NormProblem& p, const float* gain, const float* bias,
+NormArgs args_of(const ops::NormProblem& p, const float* gain, const float* bias,
                  std::initializer_list<const void*> pointers) {
   ABBA_CHECK(norm_refusal(p.rows, p.hidden).empty());
-  ABBA_CHECK(vector_width(p.hidden, pointers) == kVectorWidth);
-  ABBA_CHECK(vector_width(p.hidden, {gain, bias}) == kVectorWidth);
-  return {gain, bias, p.hidden, p.epsilon};
+  const bool in_vectors =
+      vector_width(p.hidden, pointers) > 1 && vector_width(p.hidden, {gain, bias}) > 1;
+  return {gain, bias, p.hidden, p.epsilon, in_vectors};
 }
 
 }  // namespace
@@ -72,7 +63,7 @@ std::span<const KernelRow> layer_norm_kernels() {
 
 void launch_layer_norm(const ops::NormProblem& problem, const float* gain, const float* bias,
                        const float* x, void* y, const LaunchContext& context) {
-  const NormArgs args = checked(problem, gain, bias, {x, y});
+  const NormArgs args = args_of(problem, gain, bias, {x, y});
   const Geometry geometry = norm_geometry(problem.rows, problem.hidden);
   if (context.is_bf16()) {
     context.launch(kLayerNormBf16, geometry, args, x, static_cast<__nv_bfloat16*>(y));
@@ -83,7 +74,7 @@ void launch_layer_norm(const ops::NormProblem& problem, const float* gain, const
 
 void launch_add_norm(const ops::NormProblem& problem, const float* gain, const float* bias,
                      const void* branch, float* residual, void* y, const LaunchContext& context) {
-  const NormArgs args = checked(problem, gain, bias, {branch, residual, y});
+  const NormArgs args = args_of(problem, gain, bias, {branch, residual, y});
   const Geometry geometry = norm_geometry(problem.rows, problem.hidden);
   if (context.is_bf16()) {
     context.launch(kAddNormBf16, geometry, args, static_cast<const __nv_bfloat16*>(branch),

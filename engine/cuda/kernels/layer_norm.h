@@ -1,7 +1,7 @@
 // layer_norm and add_norm (engine/ops/problem.h: NormProblem). Read in place: x, branch, gain,
 // bias. Nothing is copied. add_norm writes the sum into `residual`; y never overlaps an input.
-// Pointers are device addresses, 16-byte aligned; gain and bias are fp32, bias may be null; branch
-// and y are act. Sizes: norm_refusal (row_geometry.h).
+// Pointers are device addresses; 16-byte alignment is used where it is there; gain and bias are
+// fp32, bias may be null; branch and y are act. Sizes: norm_refusal (row_geometry.h).
 #pragma once
 
 #include <span>

@@ -51,16 +51,16 @@ int vector_width(std::int64_t columns, std::initializer_list<const void*> pointe
 
 std::string_view norm_refusal(std::int64_t rows, std::int64_t hidden) {
   if (rows < 0 || hidden <= 0) return "a norm needs a positive hidden size and rows >= 0";
-  if (hidden % kVectorWidth != 0 || hidden > kMostHidden) {
-    return "the norm kernels keep a row in the registers of one block: the hidden size must be a "
-           "multiple of 8 up to 8192";
+  if (hidden > kMostHidden) {
+    return "the norm kernels keep a row in the registers of one block: the hidden size is at most "
+           "8192";
   }
   if (rows > kMostGridX) return "a grid has at most 2^31 - 1 blocks, one a row";
   return {};
 }
 
 Geometry norm_geometry(std::int64_t rows, std::int64_t hidden) {
-  return {{rows, 1, 1}, {whole_warps(hidden / kVectorWidth), 1, 1}};
+  return {{rows, 1, 1}, {whole_warps(ceil_div(hidden, kVectorWidth)), 1, 1}};
 }
 
 std::string_view row_refusal(std::int64_t rows, std::int64_t columns) {

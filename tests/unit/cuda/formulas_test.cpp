@@ -157,7 +157,8 @@ double worst_error_of_norm(const std::vector<float>& row) {
   return worst;
 }
 
-constexpr std::size_t kWidths[] = {8, 16, 128, 256, 264, 320, 768, 1024, 2624, 4096, 8192};
+constexpr std::size_t kWidths[] = {1,   2,   7,    8,    16,   33,   128,  256, 264,
+                                   320, 768, 1023, 1024, 1025, 2624, 4096, 8192};
 
 TEST(Formulas, a_norm_is_the_double_reference_for_random_rows) {
   base::Random random(7);
