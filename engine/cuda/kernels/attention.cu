@@ -56,16 +56,6 @@ const KernelRow& attention_kernel(AttentionTile tile, ops::Precision precision) 
   return bf16_kernel(tile);
 }
 
-std::optional<AttentionTile> loadable_attention_tile(
-    const AttentionExtent& extent, ops::Precision precision,
-    const std::function<bool(const KernelRow&)>& is_available) {
-  for (const AttentionTile tile : {best_attention_tile(extent), AttentionTile::kRows64,
-                                   AttentionTile::kRows16, AttentionTile::kRows128}) {
-    if (is_available(attention_kernel(tile, precision))) return tile;
-  }
-  return {};
-}
-
 void launch_attention(const ops::AttentionProblem& problem, const void* qkv,
                       const std::int32_t* lengths, void* out, const LaunchContext& context,
                       AttentionTile tile) {

@@ -10,8 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,12 +25,6 @@ std::span<const KernelRow> attention_kernels();
 // The kernel that a tile loads; fp32 has one for all. If one of bf16 cannot be loaded, any other
 // tile gives the same bits.
 const KernelRow& attention_kernel(AttentionTile tile, ops::Precision precision);
-
-// best_attention_tile(), or where its kernel cannot be loaded another tile, whose bits are the
-// same; nothing if none can. To be asked when a shape is planned.
-std::optional<AttentionTile> loadable_attention_tile(
-    const AttentionExtent& extent, ops::Precision precision,
-    const std::function<bool(const KernelRow&)>& is_available);
 
 // Empty if the sizes are supported, else why not, as one sentence. Pure.
 std::string_view attention_refusal(const ops::AttentionProblem& problem);

@@ -157,17 +157,5 @@ TEST(AttentionKernels, each_tile_has_its_kernel_and_fp32_one_for_all) {
             attention_kernel(AttentionTile::kRows128, Precision::kFp32).function);
 }
 
-TEST(AttentionKernels, a_kernel_that_cannot_be_loaded_is_replaced_by_one_of_the_same_bits) {
-  const AttentionExtent wide{32, 512, 512, 16};
-  const auto without = [&](AttentionTile missing, Precision precision) {
-    const void* function = attention_kernel(missing, precision).function;
-    return loadable_attention_tile(wide, precision,
-                                   [&](const KernelRow& row) { return row.function != function; });
-  };
-  EXPECT_EQ(without(AttentionTile::kRows16, Precision::kBf16), AttentionTile::kRows128);
-  EXPECT_EQ(without(AttentionTile::kRows128, Precision::kBf16), AttentionTile::kRows64);
-  EXPECT_FALSE(without(AttentionTile::kRows16, Precision::kFp32).has_value());
-}
-
 }  // namespace
 }  // namespace abba::cuda
