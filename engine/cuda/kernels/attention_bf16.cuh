@@ -109,7 +109,8 @@ __device__ inline void store_rows(const AttentionRows<kBlocks>& rows, const Atte
 }
 
 template <int kWarps, int kBlocks>
-__global__ void __launch_bounds__(kWarps * 32) attention_bf16_kernel(const AttentionArgs args) {
+__global__ void __launch_bounds__(kWarps * 32, kBlocks == 2 ? 2 : 1)
+    attention_bf16_kernel(const AttentionArgs args) {
   extern __shared__ __align__(1024) unsigned char memory[];
   constexpr int kRows = 16 * kBlocks * kWarps;
   const AttentionPlace place = place_of(blockIdx.x, args.heads, args.queries, kRows);
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(kWarps * 32) attention_bf16_kernel(const Atten
     load_step<kWarps * 32>(walk, step + kAttentionRing - 1, args, k + head, v + head, keys, ring);
     if (step == walk.count) join_tops(rows);
     const std::uint32_t slot = ring + walk.slot(step) * static_cast<int>(kAttentionSlotBytes);
-    visit_tile(rows, args, step < walk.count, slot, walk.tile(step), keys);
+    visit_tile(rows, step < walk.count, slot, walk.tile(step));
   }
   join_sums(rows);
   __syncthreads();  // the ring becomes the place of the outputs

@@ -71,11 +71,21 @@ ABBA_HOST_DEVICE constexpr int greater(int a, int b) {
   return a > b ? a : b;
 }
 
+// How far a query sees to either side: a window no row can outgrow where there is none. The sum of
+// two fits an unsigned, that with any position an int.
+ABBA_HOST_DEVICE constexpr int reach_of(int half_window) {
+  return half_window < 0 ? 1 << 30 : lesser(half_window, 1 << 30);
+}
+
+// Whether the query at `key - offset` sees `key`.
+ABBA_HOST_DEVICE constexpr bool is_visible(int key, int offset, int reach, int keys) {
+  const bool is_within = static_cast<unsigned>(offset + reach) <= 2U * static_cast<unsigned>(reach);
+  return is_within && key < keys;
+}
+
 // Keys that any of the query positions [first, last] sees, of `keys` real ones.
 ABBA_HOST_DEVICE constexpr KeyRange visible_keys(int first, int last, int half_window, int keys) {
-  if (half_window < 0) return {0, keys};
-  // A window wider than every row sees all of it; the limit keeps the sum within an int.
-  const int reach = lesser(half_window, 1 << 30);
+  const int reach = reach_of(half_window);
   return {greater(0, first - reach), lesser(keys, last + reach + 1)};
 }
 

@@ -24,9 +24,10 @@ struct AttentionRows {
   float out[kBlocks][8][4];        // [16, 64] sums
   float top[kBlocks][2];
   float sum[kBlocks][2];  // this thread's columns only
-  KeyRange visible[kBlocks][2];
-  int first;  // position of the warp's first row
-  int last;   // of its last real one; below first if there is none
+  int first;              // position of the warp's first row
+  int last;               // of its last real one; below first if there is none
+  int keys;               // real ones
+  int half_window;        // below 0: none
 };
 
 template <int kBlocks>
@@ -38,12 +39,13 @@ __device__ inline void start_rows(AttentionRows<kBlocks>& rows, const AttentionA
   const int lane = static_cast<int>(threadIdx.x) % 32;
   rows.first = first;
   rows.last = lesser(first + 16 * kBlocks, real) - 1;
+  rows.keys = keys;
+  rows.half_window = args.half_window;
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = first + 16 * block + 8 * half + lane / 4;
-      rows.visible[block][half] = visible_keys(row, row, args.half_window, keys);
       rows.top[block][half] = -INFINITY;
       rows.sum[block][half] = 0.0F;
       const __nv_bfloat16* from = q + std::int64_t{row} * args.q_row_stride + 2 * (lane % 4);
@@ -80,12 +82,16 @@ __device__ inline void multiply_keys(const AttentionRows<kBlocks>& rows, std::ui
 template <int kBlocks>
 __device__ inline void hide_keys(const AttentionRows<kBlocks>& rows, int key,
                                  ScoreBlock<kBlocks>& scores) {
-  const int column = key + 2 * (static_cast<int>(threadIdx.x) % 4);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int reach = reach_of(rows.half_window);
+  const int first_key = key + 2 * (lane % 4);
+  const int offset = first_key - (rows.first + lane / 4);
 #pragma unroll
   for (int i = 0; i < kBlocks * 8; ++i) {
-    const int at = column + 8 * (i / 4 % 2) + i % 2;
-    const KeyRange visible = rows.visible[i / 8][i % 4 / 2];
-    if (at < visible.begin || at >= visible.end) scores[i / 8][i / 4 % 2][i % 4] = -INFINITY;
+    const int column = 8 * (i / 4 % 2) + i % 2;
+    const int row = 16 * (i / 8) + 8 * (i % 4 / 2);
+    const bool is_seen = is_visible(first_key + column, offset + column - row, reach, rows.keys);
+    if (!is_seen) scores[i / 8][i / 4 % 2][i % 4] = -INFINITY;
   }
 }
 
@@ -144,10 +150,10 @@ __device__ inline void weigh_values(AttentionRows<kBlocks>& rows, std::uint32_t 
 
 // One tile in one walk; `slot` is the shared address of its keys, its values follow.
 template <int kBlocks>
-__device__ inline void visit_tile(AttentionRows<kBlocks>& rows, const AttentionArgs& args,
-                                  bool is_first_walk, std::uint32_t slot, int tile, int keys) {
+__device__ inline void visit_tile(AttentionRows<kBlocks>& rows, bool is_first_walk,
+                                  std::uint32_t slot, int tile) {
   if (rows.last < rows.first) return;
-  const TileView view = view_of_tile(tile, rows.first, rows.last, args.half_window, keys);
+  const TileView view = view_of_tile(tile, rows.first, rows.last, rows.half_window, rows.keys);
   if (view == TileView::kHidden) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t key_lane = slot + swizzled(lane % 8 + lane / 16 * 8, lane / 8 % 2);

@@ -30,6 +30,10 @@ TEST(AttentionGeometry, a_query_sees_the_keys_of_the_definition) {
         for (int key = -2; key < 262; ++key) {
           ASSERT_EQ(key >= range.begin && key < range.end, sees(query, key, window, keys))
               << "query " << query << " key " << key << " window " << window << " of " << keys;
+          if (key < 0) continue;
+          ASSERT_EQ(is_visible(key, key - query, reach_of(window), keys),
+                    sees(query, key, window, keys))
+              << "query " << query << " key " << key << " window " << window << " of " << keys;
         }
       }
     }
