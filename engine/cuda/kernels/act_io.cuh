@@ -58,19 +58,19 @@ __device__ inline void load_values(const __nv_bfloat16* from, float (&to)[kWidth
 }
 
 // Rows of an embedding table stored as F16.
+__device__ inline void unpack_f16(std::uint32_t bits, float& low, float& high) {
+  low = __half2float(__ushort_as_half(static_cast<unsigned short>(bits & 0xffffU)));
+  high = __half2float(__ushort_as_half(static_cast<unsigned short>(bits >> 16U)));
+}
 template <int kWidth>
 __device__ inline void load_values(const __half* from, float (&to)[kWidth]) {
   if constexpr (kWidth == 1) {
     to[0] = __half2float(*from);
   } else {
-    static_assert(kWidth == 8);
-    const uint4 words = *reinterpret_cast<const uint4*>(from);
-    const std::uint32_t pairs[] = {words.x, words.y, words.z, words.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      to[2 * i] = __half2float(__ushort_as_half(static_cast<unsigned short>(pairs[i] & 0xffffU)));
-      to[2 * i + 1] = __half2float(__ushort_as_half(static_cast<unsigned short>(pairs[i] >> 16U)));
-    }
+    static_assert(kWidth == 4);
+    const uint2 words = *reinterpret_cast<const uint2*>(from);
+    unpack_f16(words.x, to[0], to[1]);
+    unpack_f16(words.y, to[2], to[3]);
   }
 }
 
@@ -103,22 +103,23 @@ __device__ inline void store_values(__nv_bfloat16* to, const float (&from)[kWidt
   }
 }
 
-// `count` of 8 neighbours (0 .. 8; the others become zero), by vectors if whole ones are aligned.
+// The first `count` of 4 neighbours (any number; the others become zero), as a vector if there are
+// 4 and they are aligned.
 template <typename T>
-__device__ inline void load_some(const T* from, int count, bool in_vectors, float (&to)[8]) {
-  if (in_vectors && count == 8) return load_values(from, to);
+__device__ inline void load_some(const T* from, int count, bool in_vectors, float (&to)[4]) {
+  if (in_vectors && count >= 4) return load_values(from, to);
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     float one[1] = {};
     if (i < count) load_values(from + i, one);
     to[i] = one[0];
   }
 }
 template <typename T>
-__device__ inline void store_some(T* to, int count, bool in_vectors, const float (&from)[8]) {
-  if (in_vectors && count == 8) return store_values(to, from);
+__device__ inline void store_some(T* to, int count, bool in_vectors, const float (&from)[4]) {
+  if (in_vectors && count >= 4) return store_values(to, from);
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const float one[1] = {from[i]};
     if (i < count) store_values(to + i, one);
   }

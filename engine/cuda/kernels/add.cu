@@ -1,5 +1,5 @@
 // add: residual[i] += branch[i], the sum in fp32.
-// Mapping: a thread 8 neighbouring elements of the flat array (1 where they cannot be cut so), 128
+// Mapping: a thread 4 neighbouring elements of the flat array (1 where they cannot be cut so), 128
 // threads a block.
 // Bytes of a launch: count * (4 + 2 + 4) for bf16, 1 FLOP an element: bandwidth bound, one launch's
 // latency at few rows.
@@ -29,7 +29,7 @@ __device__ void add_values(std::int64_t count, const Act* branch, float* residua
 template <typename Act>
 __global__ void add_kernel(std::int64_t count, bool in_vectors, const Act* branch,
                            float* residual) {
-  if (in_vectors) return add_values<8>(count, branch, residual);
+  if (in_vectors) return add_values<4>(count, branch, residual);
   add_values<1>(count, branch, residual);
 }
 
@@ -47,7 +47,7 @@ void launch_add(const ops::AddProblem& problem, const void* branch, float* resid
                 const LaunchContext& context) {
   const std::int64_t count = problem.rows * problem.hidden;
   ABBA_CHECK(flat_refusal(count).empty());
-  const int width = vector_width(count, {branch, residual});
+  const int width = vector_width(count, 4, {branch, residual});
   const Geometry geometry = flat_geometry(count, width, kFlatThreads);
   if (context.is_bf16()) {
     context.launch(kAddBf16, geometry, count, width > 1, static_cast<const __nv_bfloat16*>(branch),

@@ -97,7 +97,7 @@ const KernelRow& bias_kernel_of(ops::BiasVariant variant, ops::Precision precisi
 void launch_bias(const ops::BiasProblem& problem, const void* bias, void* y,
                  const LaunchContext& context) {
   ABBA_CHECK(problem.variant != ops::BiasVariant::kEpilogue && bias_refusal(problem).empty());
-  const int width = vector_width(problem.columns, {bias, y});
+  const int width = vector_width(problem.columns, 8, {bias, y});
   const Geometry geometry = geometry_of(problem, width);
   const BiasArgs args{static_cast<std::uint64_t>(problem.rows),
                       static_cast<std::uint64_t>(problem.columns), problem.relu, width > 1};

@@ -23,16 +23,12 @@ struct EmbedArgs {
 template <typename Stored, typename Act>
 __global__ void __launch_bounds__(kNormThreads)
     embed_norm_kernel(EmbedArgs args, const Stored* __restrict__ table, Act* normed) {
-  const std::int64_t hidden = args.norm.hidden;
-  const bool in_vectors = args.norm.in_vectors;
-  const std::int64_t column = std::int64_t{threadIdx.x} * 8;
-  const std::int64_t at = std::int64_t{blockIdx.x} * hidden + column;
-  const int count = columns_of_thread(hidden);
-  float v[8];
-  load_some(table + args.ids[blockIdx.x] * hidden + column, count, in_vectors, v);
+  const std::int64_t row = std::int64_t{blockIdx.x} * args.norm.hidden;
+  Quads v;
+  load_quads(table + std::int64_t{args.ids[blockIdx.x]} * args.norm.hidden, args.norm, v);
   normalize_row(args.norm, v);
-  store_some(args.residual + at, count, in_vectors, v);
-  store_some(normed + at, count, in_vectors, v);
+  store_quads(args.residual + row, args.norm, v);
+  store_quads(normed + row, args.norm, v);
 }
 
 using Bf16 = __nv_bfloat16;
@@ -68,9 +64,12 @@ void launch_embed_norm(const ops::EmbedNormProblem& problem, tensor::DType store
                        const void* table, const float* gain, const std::int32_t* ids,
                        float* residual, void* normed, const LaunchContext& context) {
   ABBA_CHECK(norm_refusal(problem.rows, problem.hidden).empty());
-  const bool in_vectors = vector_width(problem.hidden, {table, gain, residual, normed}) > 1;
+  const bool in_vectors = vector_width(problem.hidden, 4, {table, gain, residual, normed}) > 1;
   const Geometry geometry = norm_geometry(problem.rows, problem.hidden);
-  const EmbedArgs args{{gain, nullptr, problem.hidden, problem.epsilon, in_vectors}, ids, residual};
+  const EmbedArgs args{
+      {gain, nullptr, static_cast<int>(problem.hidden), problem.epsilon, in_vectors},
+      ids,
+      residual};
   switch (stored) {
     case tensor::DType::kF16:
       return launch_stored(kF16ToBf16, kF16ToFp32, geometry, args, table, normed, context);

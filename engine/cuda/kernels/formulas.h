@@ -129,11 +129,9 @@ ABBA_BOTH float gelu(float x) {
   return q == 0.0F ? x : round_sub(x, tail);
 }
 
-// Eight neighbours as a tree: equal values add up without rounding.
-ABBA_BOTH float sum_of_8(const float (&v)[8]) {
-  const float low = round_add(round_add(v[0], v[1]), round_add(v[2], v[3]));
-  const float high = round_add(round_add(v[4], v[5]), round_add(v[6], v[7]));
-  return round_add(low, high);
+// As a tree: equal values add up without rounding.
+ABBA_BOTH float sum_of_4(const float (&v)[4]) {
+  return round_add(round_add(v[0], v[1]), round_add(v[2], v[3]));
 }
 
 // gain * ((x - mean) * scale) [+ bias], `centered` = x - mean.

@@ -38,8 +38,8 @@ void launch_gather_rows(const ops::GatherProblem& problem, std::int64_t element_
   // In units of 2 bytes, a vector is 8 of them.
   const std::int64_t units = problem.hidden * (element_bytes / 2);
   ABBA_CHECK(row_refusal(problem.picked, units).empty());
-  if (vector_width(units, {x, y}) == kVectorWidth) {
-    const std::int64_t vectors = units / kVectorWidth;
+  if (vector_width(units, 8, {x, y}) == 8) {
+    const std::int64_t vectors = units / 8;
     return context.launch(kGather16, row_geometry(problem.picked, vectors), vectors,
                           static_cast<const uint4*>(x), indices, static_cast<uint4*>(y));
   }

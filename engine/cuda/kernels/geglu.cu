@@ -1,6 +1,6 @@
 // geglu: g[r, c] = act(gelu_erf(u[r, c]) * u[r, columns + c]) with u, GELU and product in fp32 and
 // one rounding; gelu: y = act(gelu_erf(y)).
-// Mapping of geglu: grid x = rows, grid y = parts of a row, a thread 8 neighbouring columns (1
+// Mapping of geglu: grid x = rows, grid y = parts of a row, a thread 4 neighbouring columns (1
 // where they cannot be cut so); of gelu: flat. Bytes of a launch: rows * columns * (8 + 2) for bf16
 // (2 + 2 for gelu) against some 40 FLOP an element, 10 of them in dependent chains: bandwidth bound
 // on an H200 (102 us of bytes, 60 us of instructions at 16384 x 2624), one launch's latency at few
@@ -30,7 +30,7 @@ __device__ void gate_values(std::int64_t columns, const float* __restrict__ u, A
 
 template <typename Act>
 __global__ void geglu_kernel(std::int64_t columns, bool in_vectors, const float* u, Act* g) {
-  if (in_vectors) return gate_values<8>(columns, u, g);
+  if (in_vectors) return gate_values<4>(columns, u, g);
   gate_values<1>(columns, u, g);
 }
 
@@ -67,7 +67,7 @@ void launch_geglu(const ops::GegluProblem& problem, const float* u, void* g,
                   const LaunchContext& context) {
   const std::int64_t columns = problem.columns;
   ABBA_CHECK(row_refusal(problem.rows, columns).empty());
-  const int width = vector_width(columns, {u, g});
+  const int width = vector_width(columns, 4, {u, g});
   const Geometry geometry = row_geometry(problem.rows, columns / width);
   if (context.is_bf16()) {
     context.launch(kGegluBf16, geometry, columns, width > 1, u, static_cast<__nv_bfloat16*>(g));
@@ -78,7 +78,7 @@ void launch_geglu(const ops::GegluProblem& problem, const float* u, void* g,
 
 void launch_gelu(std::int64_t count, void* y, const LaunchContext& context) {
   ABBA_CHECK(flat_refusal(count).empty());
-  const int width = vector_width(count, {y});
+  const int width = vector_width(count, 8, {y});
   const Geometry geometry = flat_geometry(count, width, kFlatThreads);
   if (context.is_bf16()) {
     context.launch(kGeluBf16, geometry, count, width > 1, static_cast<__nv_bfloat16*>(y));

@@ -1,6 +1,6 @@
 // layer_norm: y = act(gain * ((x - mean) / sqrt(var + epsilon)) [+ bias]); add_norm: x += branch
 // first, the sum kept in fp32.
-// Mapping: a block a row, a thread 8 neighbouring columns; grid x = rows.
+// Mapping: a block a row, a thread two quads of columns; grid x = rows.
 // Bytes of a launch: rows * hidden * (4 + 2) for layer_norm, (4 + 2 + 4 + 2) for add_norm (bf16),
 // gain and bias from L2; about 12 FLOP an element: bandwidth bound from some 500 rows of 1024 on,
 // below that one launch plus two block reductions. Read in place: everything. Copied: nothing.
@@ -17,28 +17,26 @@ namespace {
 template <typename Act>
 __global__ void __launch_bounds__(kNormThreads)
     layer_norm_kernel(NormArgs args, const float* x, Act* y) {
-  const std::int64_t at = std::int64_t{blockIdx.x} * args.hidden + std::int64_t{threadIdx.x} * 8;
-  const int count = columns_of_thread(args.hidden);
-  float v[8];
-  load_some(x + at, count, args.in_vectors, v);
+  const std::int64_t row = std::int64_t{blockIdx.x} * args.hidden;
+  Quads v;
+  load_quads(x + row, args, v);
   normalize_row(args, v);
-  store_some(y + at, count, args.in_vectors, v);
+  store_quads(y + row, args, v);
 }
 
 template <typename Act>
 __global__ void __launch_bounds__(kNormThreads)
     add_norm_kernel(NormArgs args, const Act* branch, float* residual, Act* y) {
-  const std::int64_t at = std::int64_t{blockIdx.x} * args.hidden + std::int64_t{threadIdx.x} * 8;
-  const int count = columns_of_thread(args.hidden);
-  float v[8];
-  float added[8];
-  load_some(residual + at, count, args.in_vectors, v);
-  load_some(branch + at, count, args.in_vectors, added);
+  const std::int64_t row = std::int64_t{blockIdx.x} * args.hidden;
+  Quads v;
+  Quads added;
+  load_quads(residual + row, args, v);
+  load_quads(branch + row, args, added);
 #pragma unroll
-  for (int i = 0; i < 8; ++i) v[i] = round_add(v[i], added[i]);
-  store_some(residual + at, count, args.in_vectors, v);
+  for (int i = 0; i < 8; ++i) v[i / 4][i % 4] = round_add(v[i / 4][i % 4], added[i / 4][i % 4]);
+  store_quads(residual + row, args, v);
   normalize_row(args, v);
-  store_some(y + at, count, args.in_vectors, v);
+  store_quads(y + row, args, v);
 }
 
 const auto kLayerNormBf16 = make_kernel("layer_norm_bf16", &layer_norm_kernel<__nv_bfloat16>);
@@ -50,8 +48,8 @@ NormArgs args_of(const ops::NormProblem& p, const float* gain, const float* bias
                  std::initializer_list<const void*> pointers) {
   ABBA_CHECK(norm_refusal(p.rows, p.hidden).empty());
   const bool in_vectors =
-      vector_width(p.hidden, pointers) > 1 && vector_width(p.hidden, {gain, bias}) > 1;
-  return {gain, bias, p.hidden, p.epsilon, in_vectors};
+      vector_width(p.hidden, 4, pointers) > 1 && vector_width(p.hidden, 4, {gain, bias}) > 1;
+  return {gain, bias, static_cast<int>(p.hidden), p.epsilon, in_vectors};
 }
 
 }  // namespace

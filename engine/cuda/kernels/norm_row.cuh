@@ -1,5 +1,7 @@
-// The layer norm of one row by one block, 8 columns a thread, the row in registers from its one
-// reading to its writing. Used by layer_norm.cu (also as add_norm) and embed_norm.cu.
+// The layer norm of one row by one block, the row in registers from its one reading to its writing.
+// Used by layer_norm.cu (also as add_norm) and embed_norm.cu. A thread has two quads of
+// neighbouring columns, half a row apart: a warp then reads and writes fp32 and 16-bit types
+// without gaps.
 //
 // Statistics in fp32 from the values in registers: mean, then the squared differences to it
 // (E[x^2] - mean^2 would lose everything to one channel of 3e4). Additions: 8 values of a thread as
@@ -47,47 +49,68 @@ __device__ inline float2 sum_of_block(float2 value, float2 (&partial)[kNormWarps
   return sum;
 }
 
-// What all norm kernels read besides the row. `in_vectors`: the hidden size is a multiple of 8 and
-// every address of 16 bytes; otherwise values are read one by one, in the same places.
+// What all norm kernels read besides the row. `in_vectors`: rows can be cut into quads and every
+// address is a multiple of 16 bytes; otherwise the same threads read the same columns one by one.
 struct NormArgs {
   const float* gain;
   const float* bias;  // may be null
-  std::int64_t hidden;
+  int hidden;
   float epsilon;
   bool in_vectors;
 };
 
-// How many of a thread's 8 columns lie in the row.
-__device__ inline int columns_of_thread(std::int64_t hidden) {
-  const std::int64_t left = hidden - std::int64_t{threadIdx.x} * 8;
-  return left >= 8 ? 8 : left <= 0 ? 0 : static_cast<int>(left);
+using Quads = float[2][4];
+
+__device__ inline int column_of_quad(int quad) {
+  return (quad * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * 4;
+}
+// The thread's columns of `row`; zeros beyond its end.
+template <typename T>
+__device__ inline void load_quads(const T* row, const NormArgs& args, Quads& to) {
+#pragma unroll
+  for (int quad = 0; quad < 2; ++quad) {
+    const int column = column_of_quad(quad);
+    load_some(row + column, args.hidden - column, args.in_vectors, to[quad]);
+  }
+}
+template <typename T>
+__device__ inline void store_quads(T* row, const NormArgs& args, const Quads& from) {
+#pragma unroll
+  for (int quad = 0; quad < 2; ++quad) {
+    const int column = column_of_quad(quad);
+    store_some(row + column, args.hidden - column, args.in_vectors, from[quad]);
+  }
+}
+__device__ inline float sum_of_quads(const Quads& v) {
+  return round_add(sum_of_4(v[0]), sum_of_4(v[1]));
 }
 
-// v: in, the thread's 8 values of the row (zeros beyond it); out, the norm's. All threads of the
-// block call it.
-__device__ inline void normalize_row(const NormArgs& args, float (&v)[8]) {
+// v: in, the thread's columns of the row; out, the norm's. All threads of the block call it.
+__device__ inline void normalize_row(const NormArgs& args, Quads& v) {
   __shared__ float partial_sums[kNormWarps];
   __shared__ float2 partial_squares[kNormWarps];
-  const std::int64_t column = std::int64_t{threadIdx.x} * 8;
-  const int count = columns_of_thread(args.hidden);
-  float gain[8];
-  float bias[8] = {};
-  load_some(args.gain + column, count, args.in_vectors, gain);  // on their way while the sums are
-  if (args.bias != nullptr) load_some(args.bias + column, count, args.in_vectors, bias);
+  Quads gain;
+  Quads bias = {};
+  load_quads(args.gain, args, gain);  // on their way while the sums are
+  if (args.bias != nullptr) load_quads(args.bias, args, bias);
   const auto n = static_cast<float>(args.hidden);
-  const float mean = sum_of_block(sum_of_8(v), partial_sums) / n;
-  float squares[8];
+  const float mean = sum_of_block(sum_of_quads(v), partial_sums) / n;
+  Quads squares;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    v[i] = i < count ? round_sub(v[i], mean) : 0.0F;
-    squares[i] = round_mul(v[i], v[i]);
+    const bool is_inside = column_of_quad(i / 4) + i % 4 < args.hidden;
+    float& d = v[i / 4][i % 4];
+    d = is_inside ? round_sub(d, mean) : 0.0F;
+    squares[i / 4][i % 4] = round_mul(d, d);
   }
-  const float2 sums = sum_of_block(make_float2(sum_of_8(v), sum_of_8(squares)), partial_squares);
+  const float2 sums =
+      sum_of_block(make_float2(sum_of_quads(v), sum_of_quads(squares)), partial_squares);
   const RowStatistics row = row_statistics(sums.x, sums.y, n, args.epsilon);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    v[i] = scale_centered(round_sub(v[i], row.shift), row.scale, gain[i]);
-    if (args.bias != nullptr) v[i] = round_add(v[i], bias[i]);
+    float& y = v[i / 4][i % 4];
+    y = scale_centered(round_sub(y, row.shift), row.scale, gain[i / 4][i % 4]);
+    if (args.bias != nullptr) y = round_add(y, bias[i / 4][i % 4]);
   }
 }
 

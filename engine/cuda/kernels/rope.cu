@@ -168,7 +168,7 @@ void launch_rope(const ops::RopeProblem& problem, const float* table, void* qkv,
                  const LaunchContext& context) {
   ABBA_CHECK(rope_refusal(problem).empty());
   ABBA_CHECK(problem.variant == ops::RopeVariant::kRowBlock32Div64 ||
-             vector_width(ops::kHeadDim, {table, qkv}) == kVectorWidth);
+             vector_width(ops::kHeadDim, 4, {table, qkv}) == 4);
   const Geometry geometry = rope_geometry(problem);
   const RopeArgs args{table, static_cast<std::uint64_t>(problem.batch * problem.length),
                       static_cast<std::uint64_t>(problem.length),

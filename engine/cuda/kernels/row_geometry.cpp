@@ -41,12 +41,12 @@ RopeBlock rope_block(ops::RopeVariant variant) {
 
 }  // namespace
 
-int vector_width(std::int64_t columns, std::initializer_list<const void*> pointers) {
-  if (columns % kVectorWidth != 0) return 1;
+int vector_width(std::int64_t columns, int wanted, std::initializer_list<const void*> pointers) {
+  if (columns % wanted != 0) return 1;
   for (const void* pointer : pointers) {
     if (reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes != 0) return 1;
   }
-  return static_cast<int>(kVectorWidth);
+  return wanted;
 }
 
 std::string_view norm_refusal(std::int64_t rows, std::int64_t hidden) {
@@ -60,7 +60,7 @@ std::string_view norm_refusal(std::int64_t rows, std::int64_t hidden) {
 }
 
 Geometry norm_geometry(std::int64_t rows, std::int64_t hidden) {
-  return {{rows, 1, 1}, {whole_warps(ceil_div(hidden, kVectorWidth)), 1, 1}};
+  return {{rows, 1, 1}, {whole_warps(ceil_div(hidden, kNormColumns)), 1, 1}};
 }
 
 std::string_view row_refusal(std::int64_t rows, std::int64_t columns) {

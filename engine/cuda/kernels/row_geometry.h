@@ -14,19 +14,20 @@
 
 namespace abba::cuda {
 
-inline constexpr std::int64_t kVectorWidth = 8;        // elements a thread takes at a time
-inline constexpr std::int64_t kVectorBytes = 16;       // alignment that asks for
-inline constexpr std::int64_t kMostHidden = 8192;      // kVectorWidth * kMostThreads
+inline constexpr std::int64_t kVectorBytes = 16;       // alignment a vector asks for
+inline constexpr std::int64_t kNormColumns = 8;        // of a thread of a norm, two quads
+inline constexpr std::int64_t kMostHidden = 8192;      // kNormColumns * kMostThreads
 inline constexpr std::int64_t kFlatThreads = 128;      // of a block over flat elements
 inline constexpr std::int64_t kDivisionThreads = 256;  // of a block of bias = strided_div64
 inline constexpr std::int64_t kRopeThreads = 128;      // of a block of the two row_block_32 levels
 inline constexpr std::int64_t kRopeWidth = 4;          // pairs a thread rotates at a time
 
-// kVectorWidth where rows of `columns` elements can be cut into vectors and every pointer is
-// aligned, else 1.
-int vector_width(std::int64_t columns, std::initializer_list<const void*> pointers);
+// `wanted` where rows of `columns` elements can be cut into vectors of that many and every pointer
+// is a multiple of kVectorBytes, else 1. Wanted are 8 where all data are bf16, 4 where some are
+// fp32: a warp then reads and writes both without gaps.
+int vector_width(std::int64_t columns, int wanted, std::initializer_list<const void*> pointers);
 
-// Norms: one block a row, one vector of 8 a thread, whole warps. Grid x = rows. The reduction tree
+// Norms: one block a row, 8 columns a thread, whole warps. Grid x = rows. The reduction tree
 // depends on `hidden` alone, so a row has the same bits whatever other rows there are.
 std::string_view norm_refusal(std::int64_t rows, std::int64_t hidden);
 Geometry norm_geometry(std::int64_t rows, std::int64_t hidden);

@@ -46,7 +46,7 @@ void launch_transpose_heads(const ops::TransposeHeadsProblem& problem, const voi
   const std::int64_t rows = problem.batch * problem.rows;
   if (rows == 0 || problem.heads == 0) return;
   ABBA_CHECK(row_refusal(rows, problem.heads * ops::kHeadDim).empty());
-  ABBA_CHECK(vector_width(ops::kHeadDim, {by_head, by_row}) == kVectorWidth);
+  ABBA_CHECK(vector_width(ops::kHeadDim, 8, {by_head, by_row}) == 8);
   const std::int64_t head_vectors = ops::kHeadDim / (context.is_bf16() ? 8 : 4);
   const TransposeArgs args{static_cast<std::uint32_t>(problem.rows),
                            static_cast<std::uint32_t>(problem.heads),

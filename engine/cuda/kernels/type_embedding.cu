@@ -1,5 +1,5 @@
 // type_embedding: x[b, l, :] = h[b, l, :] + table[types[b], :], the sum of two act values in fp32.
-// Mapping: grid x = rows B*L, grid y = parts of a row, a thread 8 neighbouring columns (1 where
+// Mapping: grid x = rows B*L, grid y = parts of a row, a thread 4 neighbouring columns (1 where
 // they cannot be cut so). Bytes of a launch: B*L*D * (2 + 4) for bf16, the table from L2; 1 FLOP an
 // element: bandwidth bound, one launch's latency at few rows. Read in place: h, table, types.
 // Copied: nothing. Preconditions: row_refusal, types in range. Exactness: one addition and no
@@ -38,7 +38,7 @@ __device__ void add_type_values(const TypeArgs& args, const Act* __restrict__ ta
 
 template <typename Act>
 __global__ void type_embedding_kernel(TypeArgs args, const Act* table, const Act* h) {
-  if (args.in_vectors) return add_type_values<8>(args, table, h);
+  if (args.in_vectors) return add_type_values<4>(args, table, h);
   add_type_values<1>(args, table, h);
 }
 
@@ -58,7 +58,7 @@ void launch_type_embedding(const ops::TypeEmbeddingProblem& problem, const void*
                            const LaunchContext& context) {
   const std::int64_t rows = problem.batch * problem.length;
   ABBA_CHECK(row_refusal(rows, problem.hidden).empty());
-  const int width = vector_width(problem.hidden, {table, h, x});
+  const int width = vector_width(problem.hidden, 4, {table, h, x});
   const Geometry geometry = row_geometry(rows, problem.hidden / width);
   const TypeArgs args{types, x, problem.hidden, static_cast<std::uint32_t>(problem.length),
                       width > 1};

@@ -106,18 +106,21 @@ float drawn(base::Random& random, float mean, float deviation) {
   return mean + deviation * static_cast<float>(random.normal());
 }
 
-// The sums of norm_row.cuh: 8 values a thread, lanes as a butterfly, warps in order.
+// The sums of norm_row.cuh: two quads a thread, lanes as a butterfly, warps in order.
 float block_sum(const std::vector<float>& row) {
+  const std::size_t threads = (row.size() + 255) / 256 * 32;
+  const auto sum_of_quad = [&](std::size_t quad) {
+    float v[4] = {};
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (4 * quad + i < row.size()) v[i] = row[4 * quad + i];
+    }
+    return sum_of_4(v);
+  };
   float total = 0.0F;
-  for (std::size_t warp = 0; warp < row.size(); warp += 256) {
+  for (std::size_t warp = 0; warp < threads; warp += 32) {
     std::vector<float> lanes(32, 0.0F);
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      float v[8] = {};
-      for (std::size_t i = 0; i < 8; ++i) {
-        const std::size_t column = warp + lane * 8 + i;
-        if (column < row.size()) v[i] = row[column];
-      }
-      lanes[lane] = sum_of_8(v);
+      lanes[lane] = round_add(sum_of_quad(warp + lane), sum_of_quad(threads + warp + lane));
     }
     for (std::size_t offset = 16; offset > 0; offset /= 2) {
       std::vector<float> next = lanes;

@@ -54,8 +54,8 @@ TEST(RowGeometry, canary_a_grid_one_block_short_is_caught) {
 }
 
 TEST(RowGeometry, the_models_rows_fill_their_blocks) {
-  EXPECT_EQ(row_geometry(48, 1024 / 8), (Geometry{{48, 1, 1}, {128, 1, 1}}));
-  EXPECT_EQ(row_geometry(48, 2624 / 8), (Geometry{{48, 1, 1}, {352, 1, 1}}));
+  EXPECT_EQ(row_geometry(48, 1024 / 4), (Geometry{{48, 1, 1}, {256, 1, 1}}));
+  EXPECT_EQ(row_geometry(48, 2624 / 4), (Geometry{{48, 2, 1}, {352, 1, 1}}));
   EXPECT_EQ(row_geometry(48, 4096 / 8), (Geometry{{48, 2, 1}, {256, 1, 1}}));
   EXPECT_EQ(norm_geometry(48, 1024), (Geometry{{48, 1, 1}, {128, 1, 1}}));
   EXPECT_EQ(norm_geometry(48, 768), (Geometry{{48, 1, 1}, {96, 1, 1}}));
@@ -67,7 +67,7 @@ TEST(RowGeometry, a_norm_takes_hidden_sizes_up_to_8192) {
        {1, 7, 8, 9, 128, 768, 1023, 1024, 1025, 2624, 4096, 8191, 8192}) {
     EXPECT_EQ(norm_refusal(3, hidden), "") << hidden;
     EXPECT_TRUE(is_launchable(norm_geometry(3, hidden))) << hidden;
-    EXPECT_GE(norm_geometry(3, hidden).block.x * kVectorWidth, hidden);
+    EXPECT_GE(norm_geometry(3, hidden).block.x * kNormColumns, hidden);
   }
   for (const std::int64_t hidden : {0, -8, 8193, 8200}) {
     EXPECT_NE(norm_refusal(3, hidden), "") << hidden;
@@ -115,13 +115,15 @@ TEST(RowGeometry, nothing_to_do_is_an_empty_launch) {
   }
 }
 
-TEST(RowGeometry, vectors_need_columns_in_eights_and_aligned_pointers) {
+TEST(RowGeometry, vectors_need_whole_ones_in_a_row_and_aligned_pointers) {
   alignas(16) static std::byte memory[64];
-  EXPECT_EQ(vector_width(1024, {memory, memory + 16}), 8);
-  EXPECT_EQ(vector_width(1020, {memory}), 1);
-  EXPECT_EQ(vector_width(1024, {memory, memory + 8}), 1);
-  EXPECT_EQ(vector_width(1024, {memory + 2}), 1);
-  EXPECT_EQ(vector_width(0, {memory}), 8);
+  EXPECT_EQ(vector_width(1024, 8, {memory, memory + 16}), 8);
+  EXPECT_EQ(vector_width(1020, 8, {memory}), 1);
+  EXPECT_EQ(vector_width(1020, 4, {memory}), 4);
+  EXPECT_EQ(vector_width(1022, 4, {memory}), 1);
+  EXPECT_EQ(vector_width(1024, 8, {memory, memory + 8}), 1);
+  EXPECT_EQ(vector_width(1024, 4, {memory + 2}), 1);
+  EXPECT_EQ(vector_width(0, 8, {memory}), 8);
 }
 
 // As the kernels of rope.cu index: rows, then heads in units of 4 pairs.
