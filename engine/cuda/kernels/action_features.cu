@@ -1,12 +1,15 @@
 // action_features: logits[b, k] = raw[b, k], kMaskedLogit for k >= counts[b]; features[b] =
-// first[b], top1, top1 - top2 (top2 = 0 for one option), -sum p ln(max(p, 1e-9)) / ln(k), k / 255,
-// with p = softmax over the row's own logits in fp32 and k = max(counts[b], 2). Mapping: a block a
-// batch row; its first warp takes the options, lane by lane, and all of it copies `first`. Bytes of
-// a launch: B * (D * (4 + 2) + K * (2 + 4)); some 50 FLOP an option: one launch's latency. Read in
-// place: raw_logits, counts, first. Copied: first, into its features. Preconditions: row_refusal,
-// counts in range. Exactness: logits and the copied features bytes, the other features tolerance to
-// the double reference; a row's bits depend on its own options alone. A NaN among the options makes
-// the first three features NaN.
+// first[b], top1, top1 - top2 (top2 = 0 for one option), -sum p ln(max(p, 1e-9)) / ln(k), k /
+// 255, with p = softmax over the row's own logits in fp32 and k = max(counts[b], 2).
+// Mapping: a block a batch row; its first warp takes the options, lane by lane, and all of it
+// copies `first`.
+// Bytes of a launch: B * (D * (4 + 2) + K * (2 + 4)); some 50 FLOP an option: one launch's
+// latency.
+// Read in place: raw_logits, counts, first. Copied: first, into its features.
+// Preconditions: row_refusal, counts in range.
+// Exactness: logits and the copied features bytes, the other features tolerance to the double
+// reference; a row's bits depend on its own options alone. A NaN among the options makes the
+// first three features NaN.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/act_io.cuh"
 #include "engine/cuda/kernels/action_features.h"

@@ -1,10 +1,11 @@
 // add: residual[i] += branch[i], the sum in fp32.
-// Mapping: a thread 4 neighbouring elements of the flat array (1 where they cannot be cut so), 128
-// threads a block.
-// Bytes of a launch: count * (4 + 2 + 4) for bf16, 1 FLOP an element: bandwidth bound, one launch's
-// latency at few rows.
-// Read in place: branch. Copied: nothing. Preconditions: flat_refusal. Exactness: one addition and
-// no other choice: the bits of the CPU's.
+// Mapping: a thread 4 neighbouring elements of the flat array (1 where they cannot be cut so),
+// 128 threads a block.
+// Bytes of a launch: count * (4 + 2 + 4) for bf16, 1 FLOP an element: bandwidth bound, one
+// launch's latency at few rows.
+// Read in place: branch. Copied: nothing.
+// Preconditions: flat_refusal.
+// Exactness: one addition and no other choice: the bits of the CPU's.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/act_io.cuh"
 #include "engine/cuda/kernels/add.h"

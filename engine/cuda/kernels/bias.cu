@@ -3,10 +3,11 @@
 //                  the number of columns, as a library does that takes any strides
 //   rows_2d        grid x = rows, grid y = parts of a row, a thread 8 neighbouring columns (1 where
 //                  they cannot be cut so); 32-bit indices
-// Bytes of a launch: rows * columns * (2 + 2) for bf16, bias from L2; 1 FLOP an element: rows_2d is
-// bound by bandwidth, strided_div64 by its modulo and its 2-byte accesses.
-// Read in place: bias. Copied: nothing. Preconditions: bias_refusal. Exactness: bitwise to
-// strided_div64; one addition and one rounding: the bits of the CPU's.
+// Bytes of a launch: rows * columns * (2 + 2) for bf16, bias from L2; 1 FLOP an element: rows_2d
+// is bound by bandwidth, strided_div64 by its modulo and its 2-byte accesses.
+// Read in place: bias. Copied: nothing.
+// Preconditions: bias_refusal.
+// Exactness: bitwise to strided_div64; one addition and one rounding: the bits of the CPU's.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/act_io.cuh"
 #include "engine/cuda/kernels/bias.h"

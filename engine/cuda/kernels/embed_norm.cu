@@ -1,11 +1,13 @@
 // embed_norm: x = gain * ((e - mean) / sqrt(var + epsilon)) with e = table[ids[row]] widened
-// exactly; x in fp32 is the residual, act(x) the first layer's input. Mapping: a block a row, a
-// thread 8 neighbouring columns; grid x = rows. Bytes of a launch: rows * hidden * (2 + 4 + 2) for
-// a 16-bit table and bf16; about 12 FLOP an element: bandwidth bound, at few rows one launch plus
-// two dependent reads (id, then row) and two block reductions. Read in place: everything. Copied:
-// nothing. Preconditions: norm_refusal, ids in range. Exactness: tolerance to
-// the double reference; a row's bits depend on its values and the hidden size alone, residual and
-// normed hold the same values but for normed's rounding to act.
+// exactly; x in fp32 is the residual, act(x) the first layer's input.
+// Mapping: a block a row, a thread two quads of columns; grid x = rows.
+// Bytes of a launch: rows * hidden * (2 + 4 + 2) for a 16-bit table and bf16; about 12 FLOP an
+// element: bandwidth bound, at few rows one launch plus two dependent reads (id, then row) and
+// two block reductions.
+// Read in place: everything. Copied: nothing.
+// Preconditions: norm_refusal, ids in range.
+// Exactness: tolerance to the double reference; a row's bits depend on its values and the hidden
+// size alone, residual and normed hold the same values but for normed's rounding to act.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/embed_norm.h"
 #include "engine/cuda/kernels/norm_row.cuh"

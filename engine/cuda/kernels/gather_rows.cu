@@ -1,9 +1,12 @@
 // gather_rows: y[i, :] = x[indices[i], :], bytes as they are.
-// Mapping: grid x = picked rows, grid y = parts of a row, a thread 16 bytes (2 where a row cannot
-// be cut so). Bytes of a launch: picked * hidden * 2 * element_bytes and the indices; no FLOP: one
-// launch's latency and two dependent reads at the model's sizes (a few rows a batch row), bandwidth
-// beyond. Read in place: x, indices. Copied: the picked rows. Preconditions: row_refusal, indices
-// in range. Exactness: bytes.
+// Mapping: grid x = picked rows, grid y = parts of a row, a thread 16 bytes (2 where a row
+// cannot be cut so).
+// Bytes of a launch: picked * hidden * 2 * element_bytes and the indices; no FLOP: one launch's
+// latency and two dependent reads at the model's sizes (a few rows a batch row), bandwidth
+// beyond.
+// Read in place: x, indices. Copied: the picked rows.
+// Preconditions: row_refusal, indices in range.
+// Exactness: bytes.
 #include <cuda_runtime.h>
 
 #include "engine/base/error.h"

@@ -1,11 +1,13 @@
 // layer_norm: y = act(gain * ((x - mean) / sqrt(var + epsilon)) [+ bias]); add_norm: x += branch
 // first, the sum kept in fp32.
 // Mapping: a block a row, a thread two quads of columns; grid x = rows.
-// Bytes of a launch: rows * hidden * (4 + 2) for layer_norm, (4 + 2 + 4 + 2) for add_norm (bf16),
-// gain and bias from L2; about 12 FLOP an element: bandwidth bound from some 500 rows of 1024 on,
-// below that one launch plus two block reductions. Read in place: everything. Copied: nothing.
-// Preconditions: norm_refusal. Exactness: tolerance to the double reference; a
-// row's bits depend on its values and the hidden size alone.
+// Bytes of a launch: rows * hidden * (4 + 2) for layer_norm, (4 + 2 + 4 + 2) for add_norm
+// (bf16), gain and bias from L2; about 12 FLOP an element: bandwidth bound from some 500 rows of
+// 1024 on, below that one launch plus two block reductions.
+// Read in place: everything. Copied: nothing.
+// Preconditions: norm_refusal.
+// Exactness: tolerance to the double reference; a row's bits depend on its values and the hidden
+// size alone.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/layer_norm.h"
 #include "engine/cuda/kernels/norm_row.cuh"

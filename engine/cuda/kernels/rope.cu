@@ -1,17 +1,19 @@
-// rope: x[d], x[d + 32] of each head of q and k become x[d] cos - x[d + 32] sin and x[d + 32] cos +
-// x[d] sin; two multiplications and one addition in fp32, each rounded, then one rounding to act.
-// All levels run rotate_low and rotate_high on the same operands, hence the same bits; they differ
-// in what a block takes and how a position is found:
+// rope: x[d], x[d + 32] of each head of q and k become x[d] cos - x[d + 32] sin and x[d + 32]
+// cos + x[d] sin; two multiplications and one addition in fp32, each rounded, then one rounding
+// to act. All levels run rotate_low and rotate_high on the same operands, hence the same bits;
+// they differ in what a block takes and how a position is found:
 //   row_block_32        32 rows, all 2H heads, 128 threads; few blocks: M = 48 gives 2
 //   row_block_32_div64  the same blocks; a thread a pair, every index from the pair's flat 64-bit
 //                       number by division (five a pair, emulated by the hardware's 32-bit units)
 //   r1_h4 r2_h4 r1_h8   1 or 2 rows x 4 or 8 heads: grid x = rows, grid y = heads; M = 48, H = 16
 //                       gives 384, 192, 192 blocks
 // A thread of the 32-bit levels takes 4 neighbouring pairs: 8 bytes of bf16 (16 of fp32) of each
-// half. Bytes of a launch: B*L * 2H * 64 * (2 + 2) for bf16 and the table from L2; 3 FLOP an
-// element: bound by bandwidth from some 2000 rows on, below by launch geometry. Read in place:
-// table. Copied: nothing. Preconditions: rope_refusal, alignment as in rope.h. Exactness: bitwise
-// to row_block_32_div64.
+// half.
+// Bytes of a launch: B*L * 2H * 64 * (2 + 2) for bf16 and the table from L2; 3 FLOP an element:
+// bound by bandwidth from some 2000 rows on, below by launch geometry.
+// Read in place: table. Copied: nothing.
+// Preconditions: rope_refusal, alignment as in rope.h.
+// Exactness: bitwise to row_block_32_div64.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/act_io.cuh"
 #include "engine/cuda/kernels/rope.h"

@@ -1,9 +1,11 @@
 // transpose_heads: by_row[b, r, h, :] = by_head[b, h, r, :], bytes as they are.
 // Mapping: grid x = output rows B * rows, grid y = parts of a row, a thread 16 bytes; 8 threads
-// read one head's 128 bytes of bf16 (16 of fp32) and a warp writes without gaps. Bytes of a launch:
-// B * rows * H * 64 * 2 * 2 for bf16; no FLOP: bandwidth bound, one launch's latency at few rows.
-// Read in place: by_head. Copied: all of it, which is what the op is. Preconditions: row_refusal,
-// 16-byte alignment. Exactness: bytes.
+// read one head's 128 bytes of bf16 (16 of fp32) and a warp writes without gaps.
+// Bytes of a launch: B * rows * H * 64 * 2 * 2 for bf16; no FLOP: bandwidth bound, one launch's
+// latency at few rows.
+// Read in place: by_head. Copied: all of it, which is what the op is.
+// Preconditions: row_refusal, 16-byte alignment.
+// Exactness: bytes.
 #include <cuda_runtime.h>
 
 #include "engine/base/error.h"

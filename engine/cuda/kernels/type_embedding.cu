@@ -1,9 +1,12 @@
-// type_embedding: x[b, l, :] = h[b, l, :] + table[types[b], :], the sum of two act values in fp32.
+// type_embedding: x[b, l, :] = h[b, l, :] + table[types[b], :], the sum of two act values in
+// fp32.
 // Mapping: grid x = rows B*L, grid y = parts of a row, a thread 4 neighbouring columns (1 where
-// they cannot be cut so). Bytes of a launch: B*L*D * (2 + 4) for bf16, the table from L2; 1 FLOP an
-// element: bandwidth bound, one launch's latency at few rows. Read in place: h, table, types.
-// Copied: nothing. Preconditions: row_refusal, types in range. Exactness: one addition and no
-// rounding after it: the bits of the CPU's.
+// they cannot be cut so).
+// Bytes of a launch: B*L*D * (2 + 4) for bf16, the table from L2; 1 FLOP an element: bandwidth
+// bound, one launch's latency at few rows.
+// Read in place: h, table, types. Copied: nothing.
+// Preconditions: row_refusal, types in range.
+// Exactness: one addition and no rounding after it: the bits of the CPU's.
 #include "engine/base/error.h"
 #include "engine/cuda/kernels/act_io.cuh"
 #include "engine/cuda/kernels/row_geometry.h"
