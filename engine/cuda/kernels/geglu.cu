@@ -3,7 +3,8 @@
 // Mapping of geglu: grid x = rows, grid y = parts of a row, a thread 4 neighbouring columns (1
 // where they cannot be cut so); of gelu: flat.
 // Bytes of a launch: rows * columns * (8 + 2) for bf16 (2 + 2 for gelu) against some 40 FLOP an
-// element, 10 of them in dependent chains: bandwidth bound on an H200 (computed: 102 us of bytes, 60 us of
+// element, 10 of them in dependent chains: bandwidth bound on an H200 (computed: 102 us for bytes,
+// 60 us for
 // instructions at 16384 x 2624), one launch's latency at few rows.
 // Read in place: u. Copied: nothing.
 // Preconditions: row_refusal, flat_refusal.
