@@ -4,8 +4,7 @@
 // where they cannot be cut so); of gelu: flat.
 // Bytes of a launch: rows * columns * (8 + 2) for bf16 (2 + 2 for gelu) against some 40 FLOP an
 // element, 10 of them in dependent chains: bandwidth bound on an H200 (computed: 102 us for bytes,
-// 60 us for
-// instructions at 16384 x 2624), one launch's latency at few rows.
+// 60 us for instructions at 16384 x 2624), one launch's latency at few rows.
 // Read in place: u. Copied: nothing.
 // Preconditions: row_refusal, flat_refusal.
 // Exactness: the bits of the CPU's for every finite value.
