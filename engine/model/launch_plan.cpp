@@ -89,6 +89,10 @@ void lay_out(LaunchPlan& plan, const ModelConfig& config, ops::Backend& backend)
   layout.add(plan.action_hidden, "action_hidden", act, b, ModelConfig::kActHiddenSize);
   layout.add(plan.actions, "actions", act, b, config.action_count);
   layout.place(plan, backend);
+  // The inputs lie first, side by side: one group.
+  const auto* end = static_cast<const std::byte*>(plan.first_rows.data());
+  backend.plan_upload(static_cast<std::size_t>(end - plan.arena->data()) +
+                      plan.first_rows.size_bytes());
 }
 
 // Resolves matrix products with one backend.
@@ -193,7 +197,7 @@ std::unique_ptr<LaunchPlan> make_plan(const Shape& shape, const ModelConfig& con
   auto plan = std::make_unique<LaunchPlan>();
   plan->shape = shape;
   const ops::Extent extent{shape.rows, shape.tokens, config.attention_heads, shape.options};
-  plan->choices = ops::effective_choices(backend.choices(), extent, &plan->note);
+  plan->choices = backend.runnable_choices(extent, &plan->note);
   lay_out(*plan, config, backend);
   const Resolver resolver(backend, plan->choices.bias);
   resolve_encoder(*plan, config, weights, resolver);
@@ -205,6 +209,7 @@ std::unique_ptr<LaunchPlan> make_plan(const Shape& shape, const ModelConfig& con
   plan->host_picked.resize(static_cast<std::size_t>(shape.rows * (1 + shape.options)));
   plan->host_markers.resize(static_cast<std::size_t>(shape.rows * shape.options));
   plan->host_first.resize(static_cast<std::size_t>(shape.rows));
+  plan->host_counts.resize(static_cast<std::size_t>(shape.rows));
   return plan;
 }
 

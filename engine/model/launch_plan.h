@@ -74,8 +74,8 @@ struct LaunchPlan {
   std::vector<PlannedEncoderLayer> encoder;
   std::vector<PlannedDecisionLayer> decision;
   ops::MatmulId scorer_first, scorer_second, action_first, action_second;
-  // Host staging for the row numbers that upload() derives from a batch.
-  std::vector<std::int32_t> host_picked, host_markers, host_first;
+  // Host staging for what upload() derives from a batch and decide() may still have to copy.
+  std::vector<std::int32_t> host_picked, host_markers, host_first, host_counts;
 
   // The rows the heads read, [P] of them or [M]: the encoder boundary's result.
   [[nodiscard]] const RowBuffers& result() const { return picked.rows > 0 ? picked : tokens; }

@@ -1,6 +1,7 @@
 #include "engine/model/network.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "engine/base/error.h"
@@ -85,11 +86,32 @@ void Network::upload(LaunchPlan& plan, const Batch& batch) {
           static_cast<std::int32_t>(b * stride + (on_picked ? 1 + k : marker));
     }
   }
+  std::copy(batch.counts.begin(), batch.counts.end(), plan.host_counts.begin());
+  copy_inputs(plan, batch);
+}
+
+// The one place that reads the level of `upload`. Separately, the encoder's part is copied here and
+// decide() copies its own; as a group, everything goes at once.
+void Network::copy_inputs(LaunchPlan& plan, const Batch& batch) {
+  if (plan.choices.upload == ops::Upload::kGrouped) {
+    const std::array<ops::Transfer, 7> group = {{{batch.ids.data(), plan.ids},
+                                                 {batch.lengths.data(), plan.lengths},
+                                                 {batch.types.data(), plan.types},
+                                                 {plan.host_counts.data(), plan.counts},
+                                                 {plan.host_picked.data(), plan.picked_rows},
+                                                 {plan.host_markers.data(), plan.marker_rows},
+                                                 {plan.host_first.data(), plan.first_rows}}};
+    return backend_.upload_all(group);
+  }
   backend_.upload(batch.ids.data(), plan.ids);
   backend_.upload(batch.lengths.data(), plan.lengths);
   backend_.upload(batch.types.data(), plan.types);
-  backend_.upload(batch.counts.data(), plan.counts);
-  backend_.upload(plan.host_picked.data(), plan.picked_rows);
+  if (plan.picked.rows > 0) backend_.upload(plan.host_picked.data(), plan.picked_rows);
+}
+
+void Network::copy_head_inputs(LaunchPlan& plan) {
+  if (plan.choices.upload == ops::Upload::kGrouped) return;
+  backend_.upload(plan.host_counts.data(), plan.counts);
   backend_.upload(plan.host_markers.data(), plan.marker_rows);
   backend_.upload(plan.host_first.data(), plan.first_rows);
 }
@@ -101,6 +123,7 @@ void Network::decide(LaunchPlan& plan, Decision& decision, Tap* tap) {
   const RowBuffers& source = plan.result();
   ABBA_CHECK(decision.logits.size() == at(slots));
   ABBA_CHECK(decision.actions.size() == at(rows * config_.action_count));
+  copy_head_inputs(plan);
 
   backend_.gather_rows({slots, source.rows, d}, source.residual, plan.marker_rows, plan.markers);
   backend_.gather_rows({rows, source.rows, d}, source.residual, plan.first_rows, plan.first);

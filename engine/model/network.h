@@ -56,6 +56,8 @@ class Network {
   [[nodiscard]] ops::Backend& backend() { return backend_; }
 
  private:
+  void copy_inputs(LaunchPlan& plan, const Batch& batch);
+  void copy_head_inputs(LaunchPlan& plan);
   void start_encoder_layer(LaunchPlan& plan, int layer, Tap* tap);
   void run_encoder_layer(LaunchPlan& plan, int layer, Tap* tap);
   void start_decision_layer(LaunchPlan& plan, int layer, Tap* tap);

@@ -1,5 +1,5 @@
-// The hinge of the engine: what engine/model calls and what a device implements (engine/cpu now,
-// engine/cuda later). Three phases, in this order:
+// The hinge of the engine: what engine/model calls and what a device implements (engine/cpu,
+// engine/cuda). Three phases, in this order:
 //   weights   prepare_* copies, converts and packs each weight once into memory the backend owns;
 //   shapes    plan_* and make_arena resolve kernels, primitives and scratch for one shape;
 //   requests  the operations: nothing is allocated, resolved or looked up by name.
@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,12 @@ class Arena {
   [[nodiscard]] virtual std::size_t size_bytes() const = 0;
 };
 
+// One copy of a group: `to` is filled from host memory.
+struct Transfer {
+  const void* bytes = nullptr;
+  tensor::View to;
+};
+
 // What a vector is for decides how it is rounded when it is prepared.
 enum class VectorRole {
   kNorm,  // gain or bias of a layer norm: kept in fp32
@@ -62,6 +69,13 @@ class Backend {
   // "...: widened" where bf16 values are multiplied in fp32.
   [[nodiscard]] virtual std::string product_path() const = 0;
   [[nodiscard]] virtual std::size_t weight_bytes() const = 0;  // owned for weights so far
+  // Kernels started on a device so far, the library's included; 0 where nothing is launched.
+  [[nodiscard]] virtual std::int64_t launch_count() const { return 0; }
+  // What of choices() can really run at `extent`: the tables' guards, and what the backend finds it
+  // cannot load. `note` as for ops::effective_choices. Part of planning a shape: may load kernels.
+  virtual Choices runnable_choices(const Extent& extent, std::string* note) {
+    return effective_choices(choices(), extent, note);
+  }
 
   // ---- weights. `weight` is host memory, F32, F16 or BF16, contiguous. `name` is for messages.
   // Copied (rounded to act, packed), so the source may go away afterwards.
@@ -85,11 +99,18 @@ class Backend {
   virtual void plan_attention(const AttentionProblem& problem) = 0;
   virtual void plan_attention(const SubsetAttentionProblem& problem) = 0;
   virtual std::unique_ptr<Arena> make_arena(std::size_t size_bytes) = 0;
+  // Make sure a group of transfers that reaches over `size_bytes` of one arena can be staged.
+  virtual void plan_upload(std::size_t /*size_bytes*/) {}
 
   // ---- transfer. Sizes must match exactly; `values`/`bytes` are host memory. upload() may return
   // before the copy is done only if the source was copied aside. download() waits and widens act to
   // float.
   virtual void upload(const void* bytes, tensor::View to) = 0;
+  // A group in ascending order of address, all in one arena, with nothing that matters between one
+  // and the next: a device may copy it whole, gaps included. The sources may go away afterwards.
+  virtual void upload_all(std::span<const Transfer> transfers) {
+    for (const Transfer& transfer : transfers) upload(transfer.bytes, transfer.to);
+  }
   virtual void download(tensor::ConstView from, float* values) = 0;
   virtual void synchronize() = 0;
 

@@ -88,12 +88,47 @@ constexpr std::array kBias = {
             kAny},
 };
 
-constexpr std::array kTables = {
-    VariantTable{"rope", "rotation of q and k", kRope, 1},
-    VariantTable{"head_last_layer", "last decision layer", kHeadLastLayer, 0},
-    VariantTable{"attention_output", "attention", kAttentionOutput, 0},
-    VariantTable{"bias", "linear layers of the decision layers", kBias, 0},
+constexpr std::array kUpload = {
+    Variant{"separate_sync", same_bits("separate_sync"),
+            "ids, lengths, types and row numbers each copied and waited for", kAny},
+    Variant{"grouped", same_bits("separate_sync"),
+            "one page-locked staging block, one copy, no wait before the pass ends", kAny},
 };
+
+constexpr std::array kHandles = {
+    Variant{"per_launch", same_bits("per_launch"),
+            "kernel and weight looked up by name at each launch", kAny},
+    Variant{"resolved", same_bits("per_launch"), "kernel and weight kept from load time", kAny},
+};
+
+// Another algorithm may add in another order.
+constexpr std::array kGemm = {
+    Variant{"heuristic", same_bits("heuristic"), "the library's first proposal for the shape",
+            kAny},
+    Variant{"pinned", Exactness{ExactnessKind::kTolerance, "heuristic", 0.004, 0.03},
+            "the algorithm of the committed table for this toolkit, driver, chip and shape; the "
+            "library's first proposal where there is no row",
+            kAny},
+};
+
+constexpr std::array kDispatch = {
+    Variant{"eager", same_bits("eager"), "each kernel launched by itself", kAny},
+};
+
+constexpr std::string_view kCuda = "cuda";
+
+// Factors of every backend first.
+constexpr std::array kTables = {
+    VariantTable{"rope", "rotation of q and k", kRope, 1, {}},
+    VariantTable{"head_last_layer", "last decision layer", kHeadLastLayer, 0, {}},
+    VariantTable{"attention_output", "attention", kAttentionOutput, 0, {}},
+    VariantTable{"bias", "linear layers of the decision layers", kBias, 0, {}},
+    VariantTable{"upload", "copy of a batch to the device", kUpload, 0, kCuda},
+    VariantTable{"handles", "every launch", kHandles, 0, kCuda},
+    VariantTable{"gemm", "matrix products", kGemm, 0, kCuda},
+    VariantTable{"dispatch", "the forward pass", kDispatch, 0, kCuda},
+};
+constexpr std::size_t kSharedTables = 4;
 
 int level_index(const Choices& choices, int table) {
   switch (table) {
@@ -103,8 +138,16 @@ int level_index(const Choices& choices, int table) {
       return static_cast<int>(choices.head_last_layer);
     case 2:
       return static_cast<int>(choices.attention_output);
-    default:
+    case 3:
       return static_cast<int>(choices.bias);
+    case 4:
+      return static_cast<int>(choices.upload);
+    case 5:
+      return static_cast<int>(choices.handles);
+    case 6:
+      return static_cast<int>(choices.gemm);
+    default:
+      return static_cast<int>(choices.dispatch);
   }
 }
 
@@ -119,8 +162,20 @@ void set_level(Choices& choices, int table, int level) {
     case 2:
       choices.attention_output = static_cast<AttentionOutput>(level);
       break;
-    default:
+    case 3:
       choices.bias = static_cast<BiasVariant>(level);
+      break;
+    case 4:
+      choices.upload = static_cast<Upload>(level);
+      break;
+    case 5:
+      choices.handles = static_cast<Handles>(level);
+      break;
+    case 6:
+      choices.gemm = static_cast<Gemm>(level);
+      break;
+    default:
+      choices.dispatch = static_cast<Dispatch>(level);
       break;
   }
 }
@@ -139,6 +194,11 @@ int table_index(std::string_view factor) {
 
 std::span<const VariantTable> variant_tables() {
   return kTables;
+}
+
+std::span<const VariantTable> variant_tables(std::string_view backend) {
+  const std::span<const VariantTable> all = kTables;
+  return backend == kCuda ? all : all.first(kSharedTables);
 }
 
 const VariantTable& variant_table(std::string_view factor) {

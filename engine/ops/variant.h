@@ -1,7 +1,8 @@
 // The factors of the engine: for each, a table of levels with the exactness each declares, and a
 // guard that says on the host whether a level supports a size. Adding a kernel variant is adding a
 // row here and a case in each backend. Parity tests, `variants` listings and the worker's hello
-// read these tables.
+// read these tables. Factors that only one backend has (how a device is fed and launched) name it
+// and come after the others.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,20 @@ struct VariantTable {
   std::string_view factor;
   std::string_view op;  // what reads it
   std::span<const Variant> variants;
-  int fallback = 0;  // the level that supports every extent
+  int fallback = 0;          // the level that supports every extent
+  std::string_view backend;  // the only one that has the factor; empty: every backend
 };
+
+// How a batch gets to the device: ids, lengths, types, ... each copied and waited for, or all of
+// them through one staging block in one copy.
+enum class Upload { kSeparateSync, kGrouped };
+// Whether kernels and weights are looked up by name at each launch or kept from load time.
+enum class Handles { kPerLaunch, kResolved };
+// Where a matrix product's algorithm comes from: the library's first answer, or the committed
+// table.
+enum class Gemm { kHeuristic, kPinned };
+// How a forward pass is issued.
+enum class Dispatch { kEager };
 
 // The level selected for each factor, applied to all ops of one network.
 struct Choices {
@@ -55,11 +68,18 @@ struct Choices {
   HeadLastLayer head_last_layer = HeadLastLayer::kMarkerRows;
   AttentionOutput attention_output = AttentionOutput::kRowMajor;
   BiasVariant bias = BiasVariant::kEpilogue;
+  Upload upload = Upload::kGrouped;
+  Handles handles = Handles::kResolved;
+  Gemm gemm = Gemm::kHeuristic;
+  Dispatch dispatch = Dispatch::kEager;
   friend bool operator==(const Choices&, const Choices&) = default;
 };
 
-// rope, head_last_layer, attention_output, bias; the order of Variant rows is that of the enums.
+// rope, head_last_layer, attention_output, bias, then upload, handles, gemm, dispatch; the order of
+// Variant rows is that of the enums.
 std::span<const VariantTable> variant_tables();
+// The factors of one backend, by its name().
+std::span<const VariantTable> variant_tables(std::string_view backend);
 // Throws Error(kBadInput) naming the factors there are.
 const VariantTable& variant_table(std::string_view factor);
 

@@ -22,7 +22,7 @@ void LaunchContext::launch_raw(const KernelRow& kernel, const Geometry& geometry
   ABBA_CHECK(geometry.shared_bytes <= kPlainSharedBytes ||
              geometry.shared_bytes <= kernel.most_shared_bytes);
   const void* function =
-      handles_ == Handles::kResolved ? kernel.function : kernels_.find(kernel.name);
+      handles_ == ops::Handles::kResolved ? kernel.function : kernels_.find(kernel.name);
   ABBA_CHECK(function != nullptr);
   cudaLaunchConfig_t config{};
   config.gridDim = as_dim3(geometry.grid);

@@ -20,6 +20,7 @@
 #include "engine/cuda/geometry.h"
 #include "engine/cuda/kernels/kernel_row.h"
 #include "engine/ops/problem.h"
+#include "engine/ops/variant.h"
 
 struct CUstream_st;
 
@@ -37,8 +38,6 @@ Kernel<P...> make_kernel(std::string_view name, void (*function)(P...),
   return {{name, reinterpret_cast<const void*>(function), most_shared_bytes}};
 }
 
-enum class Handles { kPerLaunch, kResolved };  // the factor `handles`
-
 // What a backend's launches add up to.
 struct LaunchState {
   std::int64_t launches = 0;  // kernels of ours
@@ -49,7 +48,7 @@ struct LaunchState {
 class LaunchContext {
  public:
   LaunchContext(CUstream_st* stream, const KernelSet& kernels, LaunchState& state,
-                ops::Precision precision, Handles handles)
+                ops::Precision precision, ops::Handles handles)
       : stream_(stream),
         kernels_(kernels),
         state_(state),
@@ -76,7 +75,7 @@ class LaunchContext {
   const KernelSet& kernels_;
   LaunchState& state_;
   ops::Precision precision_;
-  Handles handles_;
+  ops::Handles handles_;
 };
 
 }  // namespace abba::cuda

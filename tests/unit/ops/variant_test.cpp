@@ -14,7 +14,11 @@ TEST(Variants, EveryFactorHasTheDeclaredLevelsInTheOrderOfItsEnum) {
       {"rope", {"row_block_32", "row_block_32_div64", "r1_h4", "r2_h4", "r1_h8"}},
       {"head_last_layer", {"all_tokens", "marker_rows"}},
       {"attention_output", {"head_major", "row_major"}},
-      {"bias", {"strided_div64", "rows_2d", "epilogue"}}};
+      {"bias", {"strided_div64", "rows_2d", "epilogue"}},
+      {"upload", {"separate_sync", "grouped"}},
+      {"handles", {"per_launch", "resolved"}},
+      {"gemm", {"heuristic", "pinned"}},
+      {"dispatch", {"eager"}}};
   ASSERT_EQ(variant_tables().size(), expected.size());
   for (const auto& [factor, levels] : expected) {
     const VariantTable& table = variant_table(factor);
@@ -33,6 +37,24 @@ TEST(Variants, EveryFactorHasTheDeclaredLevelsInTheOrderOfItsEnum) {
   set_choice(choices, "bias", "strided_div64");
   EXPECT_EQ(choices, (Choices{RopeVariant::kR2H4, HeadLastLayer::kAllTokens,
                               AttentionOutput::kHeadMajor, BiasVariant::kStridedDiv64}));
+  set_choice(choices, "upload", "separate_sync");
+  set_choice(choices, "handles", "per_launch");
+  set_choice(choices, "gemm", "pinned");
+  EXPECT_EQ(choices, (Choices{RopeVariant::kR2H4, HeadLastLayer::kAllTokens,
+                              AttentionOutput::kHeadMajor, BiasVariant::kStridedDiv64,
+                              Upload::kSeparateSync, Handles::kPerLaunch, Gemm::kPinned}));
+}
+
+// How a device is fed is no question on the CPU; the four others are the same factors everywhere.
+TEST(Variants, EachBackendHasItsOwnFactors) {
+  EXPECT_EQ(variant_tables("cuda").size(), variant_tables().size());
+  EXPECT_EQ(variant_tables("cpu").size(), 4U);
+  for (const VariantTable& table : variant_tables("cpu")) {
+    EXPECT_TRUE(table.backend.empty()) << table.factor;
+  }
+  for (const VariantTable& table : variant_tables().subspan(4)) {
+    EXPECT_EQ(table.backend, "cuda") << table.factor;
+  }
 }
 
 TEST(Variants, EachRowNamesALevelOfItsTableAndSaysWhatItIs) {
