@@ -3,8 +3,8 @@
 set(ABBA_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (if a toolkit is found), ON or OFF")
 set_property(CACHE ABBA_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(ABBA_CUDA_FOUND FALSE)
-if(ABBA_CUDA STREQUAL "OFF")
-  return()
+if(ABBA_CUDA STREQUAL "OFF" OR ABBA_SANITIZE)
+  return()  # the sanitizers know nothing of device memory; compute-sanitizer does
 endif()
 
 include(CheckLanguage)
@@ -35,6 +35,9 @@ set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+# As for the host: no contraction of a*b+c behind the author's back. Kernels call fused multiply-add
+# by its name where they want it. Line numbers cost no speed and let tools name the line.
+set(ABBA_CUDA_OPTIONS --fmad=false -lineinfo -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 find_package(CUDAToolkit REQUIRED)
 set(ABBA_CUDA_FOUND TRUE)
 message(STATUS "CUDA backend: toolkit ${CUDAToolkit_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES}")

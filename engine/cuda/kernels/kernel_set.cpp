@@ -34,6 +34,13 @@ bool KernelSet::is_available(const KernelRow& kernel) {
   return entry.state == State::kLoaded;
 }
 
+std::string KernelSet::reason(const KernelRow& kernel) const {
+  for (const UnavailableKernel& one : unavailable_) {
+    if (one.name == kernel.name) return one.reason;
+  }
+  return {};
+}
+
 const void* KernelSet::find(std::string_view name) const {
   const auto found = entries_.find(std::string(name));
   return found == entries_.end() ? nullptr : found->second.row.function;

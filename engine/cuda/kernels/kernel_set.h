@@ -32,6 +32,8 @@ class KernelSet {
 
   // Loads the kernel at the first question; later answers come from memory.
   bool is_available(const KernelRow& kernel);
+  // Why a kernel that was asked for is unavailable; empty if it is not.
+  [[nodiscard]] std::string reason(const KernelRow& kernel) const;
   // The address of a kernel by its name; nullptr if there is none of that name. For handles =
   // per_launch and for tests.
   [[nodiscard]] const void* find(std::string_view name) const;

@@ -1,0 +1,86 @@
+// Matrix products: planned piece by piece, run through the library and finished by a kernel where
+// the library cannot (product_parts.h).
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/cuda/cuda_backend.h"
+#include "engine/cuda/kernels/geglu.h"
+#include "engine/cuda/product_parts.h"
+#include "engine/cuda/range.h"
+
+namespace abba::cuda {
+namespace {
+
+bool is_aligned(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % kProductAlignmentBytes == 0;
+}
+
+}  // namespace
+
+ops::MatmulId CudaBackend::plan_matmul(const ops::MatmulProblem& problem, ops::WeightId weight_id,
+                                       ops::WeightId bias_id) {
+  const bool is_geglu = problem.epilogue == ops::Epilogue::kGeglu;
+  const std::int64_t products = product_columns(problem);
+  ABBA_CHECK(weight(weight_id, WeightKind::kMatrix).shape ==
+             (tensor::Shape{products, problem.depth}));
+  ABBA_CHECK(problem.has_bias == bias_id.is_valid() && !(is_geglu && problem.has_bias));
+  const void* bias = nullptr;
+  if (problem.has_bias) {
+    const Weight& vector = weight(bias_id, WeightKind::kVector);
+    ABBA_CHECK(vector.shape.element_count() == problem.columns && vector.rounded != nullptr);
+    bias = vector.rounded;
+  }
+  PlannedMatmul planned{problem, weight_id, {}};
+  const std::int64_t step = rows_at_a_time(problem);
+  for (std::int64_t row = 0; row < problem.rows; row += step) {
+    const std::int64_t rows = std::min(step, problem.rows - row);
+    const ProductProblem product{rows,          products,
+                                 problem.depth, finish_of(problem),
+                                 act(),         is_geglu ? tensor::DType::kF32 : act()};
+    planned.parts.push_back({row, rows, product_.plan(product, bias)});
+  }
+  const auto accumulator_bytes = static_cast<std::size_t>(is_geglu ? step * products * 4 : 0);
+  if (accumulator_bytes > accumulators_.size_bytes()) {
+    accumulators_ = DeviceBuffer();  // given back before the larger one is asked for
+    accumulators_ = DeviceBuffer(accumulator_bytes, "accumulators of gated products");
+  }
+  matmuls_.push_back(std::move(planned));
+  return {static_cast<std::int32_t>(matmuls_.size()) - 1};
+}
+
+void CudaBackend::matmul(ops::MatmulId id, tensor::ConstView x, tensor::View y) {
+  const Range range("matmul");
+  ABBA_CHECK(id.index >= 0 && static_cast<std::size_t>(id.index) < matmuls_.size());
+  const PlannedMatmul& planned = matmuls_[static_cast<std::size_t>(id.index)];
+  const ops::MatmulProblem& problem = planned.problem;
+  ABBA_CHECK(x.is_contiguous() && x.dtype() == act() &&
+             x.element_count() == problem.rows * problem.depth);
+  ABBA_CHECK(y.is_contiguous() && y.dtype() == act() &&
+             y.element_count() == problem.rows * problem.columns);
+  ABBA_CHECK(is_aligned(x.data()) && is_aligned(y.data()));
+  for (const ProductPart& part : planned.parts) {
+    run_part(planned, part, static_cast<const std::byte*>(x.data()),
+             static_cast<std::byte*>(y.data()));
+  }
+}
+
+void CudaBackend::run_part(const PlannedMatmul& planned, const ProductPart& part,
+                           const std::byte* x, std::byte* y) {
+  const ops::MatmulProblem& problem = planned.problem;
+  const auto element = static_cast<std::int64_t>(tensor::size_bytes_of(act()));
+  const std::byte* from = x + part.first_row * problem.depth * element;
+  std::byte* to = y + part.first_row * problem.columns * element;
+  const bool is_geglu = problem.epilogue == ops::Epilogue::kGeglu;
+  const int status = product_.run(part.plan, weight(planned.weight, WeightKind::kMatrix).data, from,
+                                  is_geglu ? accumulators_.data() : to, stream_.get());
+  ++state_.launches;
+  if (status != 0) return note_library(status);
+  if (is_geglu) {
+    launch_geglu({part.rows, problem.columns}, reinterpret_cast<const float*>(accumulators_.data()),
+                 to, context());
+  } else if (problem.epilogue == ops::Epilogue::kGelu) {
+    launch_gelu(part.rows * problem.columns, to, context());
+  }
+}
+
+}  // namespace abba::cuda

@@ -1,0 +1,15 @@
+// A named stretch of the host's time for a profiler (NVTX): what a request, a boundary or an
+// operation launched. Without a tool attached it costs a call through an empty pointer.
+#pragma once
+
+namespace abba::cuda {
+
+class Range {
+ public:
+  explicit Range(const char* name);  // a literal
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+  ~Range();
+};
+
+}  // namespace abba::cuda
