@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/source_stamp.h"
 #include "experiments/laya/commands.h"
+#include "experiments/laya/engine_backend.h"
 #include "experiments/laya/engine_settings.h"
 #include "experiments/laya/laya_worker.h"
 
@@ -75,10 +76,26 @@ void add_compare_reference(CLI::App& app, int& result) {
       ->check(CLI::Range(24, 1024))
       ->capture_default_str();
   command->add_option("--seed", options.seed, "Of the drawn ids")->capture_default_str();
-  command->add_option("--threads", options.threads, "Of the engine")
+  command->add_option("--backend", options.backend, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--threads", options.threads, "Of the CPU backend")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->callback([&result] { result = compare_reference(options) ? 0 : kDoesNotCheckOut; });
+}
+
+void add_gemm_pin(CLI::App& app) {
+  static GemmPin options;
+  CLI::App* command = app.add_subcommand(
+      "gemm-pin", "Time a GPU's matrix products and print rows for the table of pinned algorithms");
+  command->add_option("checkpoint", options.checkpoint, "Checkpoint folder")->required();
+  command->add_option("--shape", options.shapes, "ROWSxTOKENS[xOPTIONS], as often as you like")
+      ->required();
+  command->add_option("--device", options.device, "GPU")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
+  command->callback([] { gemm_pin(options); });
 }
 
 // `worker` takes no options of its own: the protocol configures it (--describe is the kit's).
@@ -102,9 +119,12 @@ int run_command_line(int argc, char** argv) {
   app.add_subcommand("worker", "Speak abba.worker/1 on stdin and stdout (started by abba)");
   add_checkpoint_commands(app, result);
   add_compare_reference(app, result);
+  add_gemm_pin(app);
   app.add_subcommand("variants", "List factors, levels and their exactness")->callback([] {
     std::fputs(variants_text().c_str(), stdout);
   });
+  app.add_subcommand("doctor", "Say what each backend would run on, or why it cannot")
+      ->callback([] { std::fputs(backends_text().c_str(), stdout); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace abba::laya {
 
@@ -28,8 +29,17 @@ struct CompareReference {
   std::int64_t rows = 1;
   std::int64_t tokens = 48;
   std::uint64_t seed = 1;
-  int threads = 1;
+  std::string backend = "cpu";
+  int threads = 1;  // of the CPU backend
 };
 bool compare_reference(const CompareReference& options);
+
+// Times the matrix products of a network's shapes and prints lines for the committed table.
+struct GemmPin {
+  std::string checkpoint;
+  std::vector<std::string> shapes;  // "1x48"
+  int device = 0;
+};
+void gemm_pin(const GemmPin& options);
 
 }  // namespace abba::laya

@@ -9,7 +9,7 @@
 #include "engine/model/network.h"
 #include "engine/model/reference_forward.h"
 #include "experiments/laya/commands.h"
-#include "experiments/laya/engine_settings.h"
+#include "experiments/laya/engine_backend.h"
 #include "experiments/laya/workload_input.h"
 
 namespace abba::laya {
@@ -71,8 +71,9 @@ std::vector<Value> used_slots(const std::vector<Value>& logits, const model::Bat
 }
 
 Difference compare_precision(const checkpoint::Checkpoint& checkpoint, const model::Batch& batch,
-                             const reference::NetworkRecord& record, cpu::Settings settings) {
-  const std::unique_ptr<ops::Backend> backend = cpu::make_backend(settings);
+                             const reference::NetworkRecord& record,
+                             const EngineSettings& settings) {
+  const std::unique_ptr<ops::Backend> backend = make_backend(settings);
   model::Network network(checkpoint.config, checkpoint.file, *backend);
   model::LaunchPlan& plan = network.prepare(batch.shape);
   model::Decision decision = network.make_decision(plan);
@@ -84,7 +85,7 @@ Difference compare_precision(const checkpoint::Checkpoint& checkpoint, const mod
   network.decide(plan, decision);
   const auto print = [&](const char* stage, const Difference& difference) {
     std::printf("%-5s %-14s nRMS %.3e  max abs %.3e\n",
-                std::string(ops::name_of(settings.precision)).c_str(), stage, difference.nrms,
+                std::string(ops::name_of(settings.cpu.precision)).c_str(), stage, difference.nrms,
                 difference.max_abs);
   };
   print("consumed", compare(rows, consumed_rows(record, batch, hidden)));
@@ -109,14 +110,15 @@ bool compare_reference(const CompareReference& options) {
   model::check_batch(batch, checkpoint.config);
   const reference::NetworkRecord record =
       model::reference_forward(checkpoint.config, checkpoint.file, batch);
-  std::printf("engine against the double-precision reference, %s, %lld x %lld\n",
-              options.checkpoint.c_str(), static_cast<long long>(options.rows),
-              static_cast<long long>(options.tokens));
-  cpu::Settings settings;
-  settings.threads = options.threads;
-  settings.precision = ops::Precision::kFp32;
+  std::printf("engine (%s) against the double-precision reference, %s, %lld x %lld\n",
+              options.backend.c_str(), options.checkpoint.c_str(),
+              static_cast<long long>(options.rows), static_cast<long long>(options.tokens));
+  EngineSettings settings;
+  settings.backend = options.backend;
+  settings.cpu.threads = options.threads;
+  settings.cpu.precision = ops::Precision::kFp32;
   const Difference fp32 = compare_precision(checkpoint, batch, record, settings);
-  settings.precision = ops::Precision::kBf16;
+  settings.cpu.precision = ops::Precision::kBf16;
   compare_precision(checkpoint, batch, record, settings);
   const bool within = fp32.max_abs <= kLogitLimitFp32;
   std::printf("fp32 logits %s the limit of %.0e\n", within ? "keep" : "break", kLogitLimitFp32);

@@ -13,6 +13,7 @@ using base::ErrorCode;
 using base::Json;
 
 constexpr std::int64_t kMaxThreads = 256;
+constexpr std::int64_t kMostDevice = 255;
 
 template <typename Value>
 using Names = std::vector<std::pair<std::string, Value>>;
@@ -54,17 +55,49 @@ Value pick(const std::string& key, const Json& value, const Names<Value>& names)
   refuse(key, value.dump(), accepted);
 }
 
+const Names<std::string>& backend_names() {
+  static const Names<std::string> names = {{"cpu", "cpu"}, {"cuda", "cuda"}};
+  return names;
+}
+
+int read_number(const std::string& key, const Json& value, std::int64_t least, std::int64_t most) {
+  if (!value.is_int() || value.as_int() < least || value.as_int() > most) {
+    refuse(key, value.dump(),
+           "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  return static_cast<int>(value.as_int());
+}
+
 template <typename Value>
 std::string name_in(const Names<Value>& names, Value value) {
   return std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.second == value; })
       ->first;
 }
 
+// False for a key that the backend does not know.
+bool read_key(EngineSettings& settings, const std::string& key, const Json& value) {
+  const bool is_cpu = settings.backend == "cpu";
+  if (key == "precision") {
+    settings.cpu.precision = pick(key, value, precision_names());
+  } else if (key == "device" && !is_cpu) {
+    settings.device = read_number(key, value, 0, kMostDevice);
+  } else if (key == "threads" && is_cpu) {
+    settings.cpu.threads = read_number(key, value, 1, kMaxThreads);
+  } else if (key == "product" && is_cpu) {
+    settings.cpu.product = pick(key, value, product_names());
+  } else if (key == "isa" && is_cpu) {
+    settings.cpu.isa = pick(key, value, isa_names());
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-cpu::Settings read_settings(const Json& json, const ops::Choices& choices) {
-  cpu::Settings settings;
-  settings.choices = choices;
+EngineSettings read_settings(const Json& json, const ops::Choices& choices) {
+  EngineSettings settings;
+  settings.cpu.choices = choices;
   if (json.is_null()) {
     return settings;
   }
@@ -72,37 +105,32 @@ cpu::Settings read_settings(const Json& json, const ops::Choices& choices) {
     throw Error(ErrorCode::kBadInput, "settings",
                 "must be an object, found " + std::string(json.kind_name()));
   }
+  if (const Json* backend = json.find("backend"); backend != nullptr) {
+    settings.backend = pick("backend", *backend, backend_names());
+  }
   for (const auto& [key, value] : json.as_object()) {
-    if (key == "backend") {
-      if (!value.is_string() || value.as_string() != "cpu") {
-        refuse(key, value.dump(), "\"cpu\" (this program was built without another backend)");
-      }
-    } else if (key == "precision") {
-      settings.precision = pick(key, value, precision_names());
-    } else if (key == "threads") {
-      if (!value.is_int() || value.as_int() < 1 || value.as_int() > kMaxThreads) {
-        refuse(key, value.dump(), "a whole number from 1 to " + std::to_string(kMaxThreads));
-      }
-      settings.threads = static_cast<int>(value.as_int());
-    } else if (key == "product") {
-      settings.product = pick(key, value, product_names());
-    } else if (key == "isa") {
-      settings.isa = pick(key, value, isa_names());
-    } else {
+    if (key == "backend") continue;
+    if (!read_key(settings, key, value)) {
       throw Error(ErrorCode::kBadInput, "settings",
-                  "has the unknown key \"" + key +
-                      "\"; accepted are backend, precision, threads, product and isa");
+                  "has the unknown key \"" + key + "\"; accepted are backend, " +
+                      (settings.backend == "cpu" ? "precision, threads, product and isa"
+                                                 : "precision and device (backend \"cuda\")"));
     }
   }
   return settings;
 }
 
-Json settings_json(const cpu::Settings& settings) {
+Json settings_json(const EngineSettings& settings) {
+  const std::string precision(ops::name_of(settings.cpu.precision));
+  if (settings.backend == "cuda") {
+    return Json::object(
+        {{"backend", "cuda"}, {"precision", precision}, {"device", settings.device}});
+  }
   return Json::object({{"backend", "cpu"},
-                       {"precision", std::string(ops::name_of(settings.precision))},
-                       {"threads", settings.threads},
-                       {"product", name_in(product_names(), settings.product)},
-                       {"isa", name_in(isa_names(), settings.isa)}});
+                       {"precision", precision},
+                       {"threads", settings.cpu.threads},
+                       {"product", name_in(product_names(), settings.cpu.product)},
+                       {"isa", name_in(isa_names(), settings.cpu.isa)}});
 }
 
 ops::Choices read_choices(const std::map<std::string, std::string>& levels) {
@@ -113,9 +141,20 @@ ops::Choices read_choices(const std::map<std::string, std::string>& levels) {
   return choices;
 }
 
-std::map<std::string, std::string> choices_map(const ops::Choices& choices) {
+void check_factors(const std::map<std::string, std::string>& levels, const std::string& backend) {
+  for (const auto& [factor, level] : levels) {
+    const std::string_view owner = ops::variant_table(factor).backend;
+    if (owner.empty() || owner == backend) continue;
+    throw Error(ErrorCode::kBadInput, "factors",
+                "name \"" + factor + "\", which the backend \"" + std::string(owner) +
+                    "\" has and \"" + backend + "\" has not: leave it out");
+  }
+}
+
+std::map<std::string, std::string> choices_map(const ops::Choices& choices,
+                                               const std::string& backend) {
   std::map<std::string, std::string> levels;
-  for (const ops::VariantTable& table : ops::variant_tables()) {
+  for (const ops::VariantTable& table : ops::variant_tables(backend)) {
     levels[std::string(table.factor)] = ops::level_of(choices, table.factor);
   }
   return levels;
@@ -125,7 +164,9 @@ std::string variants_text() {
   const ops::Choices defaults;
   std::string text;
   for (const ops::VariantTable& table : ops::variant_tables()) {
-    text += std::string(table.factor) + "  (read by: " + std::string(table.op) + ")\n";
+    text += std::string(table.factor) + "  (read by: " + std::string(table.op) +
+            (table.backend.empty() ? "" : "; backend " + std::string(table.backend) + " alone") +
+            ")\n";
     for (const ops::Variant& variant : table.variants) {
       const bool is_default = ops::level_of(defaults, table.factor) == variant.name;
       std::string exactness(ops::name_of(variant.exactness.kind));

@@ -7,8 +7,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/source_stamp.h"
-#include "engine/cpu/exactness.h"
 #include "engine/cpu/isa.h"
+#include "experiments/laya/engine_backend.h"
 
 namespace abba::laya {
 
@@ -83,9 +83,9 @@ bool is_disproved(std::string_view factor, std::string_view level, ops::Exactnes
 }
 
 struct LayaWorker::LoadedNetwork {
-  LoadedNetwork(const std::string& dir, const cpu::Settings& settings)
+  LoadedNetwork(const std::string& dir, const EngineSettings& settings)
       : checkpoint(dir),
-        backend(cpu::make_backend(settings)),
+        backend(make_backend(settings)),
         network(checkpoint.config, checkpoint.file, *backend) {}
 
   checkpoint::Checkpoint checkpoint;  // outlives the backend, which reads its tables in place
@@ -140,16 +140,16 @@ void LayaWorker::load(const abba_worker::LoadRequest& request, abba_worker::Load
   files_ = request.files;
   settings_ = read_settings(base::parse_json(request.settings.dump(), "settings"),
                             read_choices(request.factors));
+  check_factors(request.factors, settings_.backend);
   effective.settings = Json::parse(settings_json(settings_).dump());
-  effective.factors = choices_map(settings_.choices);
-  Json device;
-  const cpu::Description machine = cpu::describe(settings_.isa, settings_.product);
-  device.set("kind", "cpu");
-  device.set("isa", machine.isa);
-  device.set("product", settings_.precision == ops::Precision::kFp32 ? "fp32" : machine.product);
-  device.set("library", machine.library);
-  if (files_.count(kDefaultCheckpoint) != 0) {
-    device.set("exactness", network(kDefaultCheckpoint).exactness);
+  effective.factors = choices_map(settings_.cpu.choices, settings_.backend);
+  LoadedNetwork* loaded =
+      files_.count(kDefaultCheckpoint) != 0 ? &network(kDefaultCheckpoint) : nullptr;
+  Json device = Json::parse(device_json(settings_).dump());
+  if (loaded != nullptr) {
+    device.set("exactness", loaded->exactness);
+    const base::Json report = report_json(*loaded->backend);
+    if (!report.is_null()) device.set("report", Json::parse(report.dump()));
   }
   effective.device = device;
 }
@@ -157,7 +157,7 @@ void LayaWorker::load(const abba_worker::LoadRequest& request, abba_worker::Load
 // What each chosen level's declared class is worth here, run on random data: one entry a factor.
 Json LayaWorker::proved_exactness(std::int64_t hidden) const {
   Json list = Json::array();
-  for (const cpu::ProvedLevel& level : cpu::prove_exactness(settings_, hidden)) {
+  for (const ProvedLevel& level : prove_exactness(settings_, hidden)) {
     if (is_disproved(level.factor, level.level, level.proved)) {
       throw Refused("exactness", std::string(level.factor) + " = " + std::string(level.level) +
                                      " is declared bitwise to " + std::string(level.to) +
@@ -166,7 +166,7 @@ Json LayaWorker::proved_exactness(std::int64_t hidden) const {
     Json entry;
     entry.set("factor", std::string(level.factor));
     entry.set("level", std::string(level.level));
-    entry.set("to", std::string(level.to));
+    entry.set("to", level.to);
     entry.set("proved", std::string(ops::name_of(level.proved)));
     entry.set("detail", level.detail);
     list.push_back(std::move(entry));
@@ -247,6 +247,10 @@ abba_worker::Prepared LayaWorker::prepare(const abba_worker::Workload& workload)
   if (!notes.empty()) {
     reply.facts.set("fallback", notes);
   }
+  if (const std::int64_t launches = count_launches(*prepared); launches > 0) {
+    reply.facts.set("launches", launches);
+    reply.facts.set("device", Json::parse(report_json(*prepared->loaded->backend).dump()));
+  }
   if (prepared->checkpoint != kDefaultCheckpoint) {  // that one's proof came with `load`
     reply.facts.set("exactness", prepared->loaded->exactness);
   }
@@ -254,6 +258,18 @@ abba_worker::Prepared LayaWorker::prepare(const abba_worker::Workload& workload)
   last_variant_ = 0;
   workloads_[workload.id] = std::move(prepared);
   return reply;
+}
+
+// Kernels that the encoder boundary of the first variant starts, counted by running it once; that
+// also loads what a device loads at first use. 0 for the CPU, which is not run.
+std::int64_t LayaWorker::count_launches(const PreparedWorkload& prepared) {
+  const ops::Backend& backend = *prepared.loaded->backend;
+  if (backend.name() == "cpu") return 0;
+  const std::int64_t before = backend.launch_count();
+  for (const PreparedBatch& batch : prepared.batches.front()) {
+    batch.network->encode(*batch.plan, *batch.batch);
+  }
+  return backend.launch_count() - before;
 }
 
 void LayaWorker::select(const abba_worker::Workload& workload) {

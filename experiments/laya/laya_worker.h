@@ -42,10 +42,11 @@ class LayaWorker : public abba_worker::Worker {
   [[nodiscard]] abba_worker::Json proved_exactness(std::int64_t hidden) const;
   LoadedNetwork& network(const std::string& checkpoint);
   std::unique_ptr<PreparedWorkload> make_workload(const abba_worker::Workload& workload);
+  static std::int64_t count_launches(const PreparedWorkload& prepared);
   void run_batch(PreparedBatch& batch);
   [[nodiscard]] std::vector<float> hidden_rows(const std::vector<PreparedBatch>& batches) const;
 
-  cpu::Settings settings_;
+  EngineSettings settings_;
   std::map<std::string, std::string> files_;
   std::map<std::string, std::unique_ptr<LoadedNetwork>> networks_;
   std::map<std::string, std::unique_ptr<PreparedWorkload>> workloads_;

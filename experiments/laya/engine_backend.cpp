@@ -1,0 +1,185 @@
+#include "experiments/laya/engine_backend.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/cpu/exactness.h"
+#include "engine/cpu/isa.h"
+
+#ifdef ABBA_WITH_CUDA
+#include "engine/cuda/backend.h"
+#include "engine/cuda/exactness.h"
+#include "engine/cuda/pin_products.h"
+#endif
+
+namespace abba::laya {
+namespace {
+
+using base::Json;
+
+bool is_cuda(const EngineSettings& settings) {
+  return settings.backend == "cuda";
+}
+
+Json cpu_json(const EngineSettings& settings) {
+  const cpu::Description machine = cpu::describe(settings.cpu.isa, settings.cpu.product);
+  const bool is_fp32 = settings.cpu.precision == ops::Precision::kFp32;
+  return Json::object({{"kind", "cpu"},
+                       {"isa", machine.isa},
+                       {"product", is_fp32 ? "fp32" : machine.product},
+                       {"library", machine.library}});
+}
+
+#ifdef ABBA_WITH_CUDA
+
+std::optional<std::string> visible_devices() {
+  const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+cuda::Settings cuda_settings(const EngineSettings& settings) {
+  return {settings.cpu.precision, settings.cpu.choices, settings.device, visible_devices()};
+}
+
+std::unique_ptr<ops::Backend> make_cuda(const EngineSettings& settings) {
+  return cuda::make_backend(cuda_settings(settings));
+}
+
+std::vector<ProvedLevel> prove_cuda(const EngineSettings& settings, std::int64_t hidden) {
+  std::vector<ProvedLevel> levels;
+  for (const cuda::ProvedLevel& p : cuda::prove_exactness(cuda_settings(settings), hidden)) {
+    levels.push_back({p.factor, p.level, std::string(p.to), p.proved, p.detail});
+  }
+  return levels;
+}
+
+Json cuda_json(const EngineSettings& settings) {
+  const cuda::DeviceAnswer answer = cuda::find_device(settings.device, visible_devices());
+  const cuda::DeviceInfo& info = answer.info;
+  return Json::object({{"kind", "cuda"},
+                       {"name", info.name},
+                       {"uuid", info.uuid},
+                       {"pci", info.pci_id},
+                       {"compute_capability", info.compute_capability},
+                       {"sm_count", info.sm_count},
+                       {"memory_bytes", static_cast<std::int64_t>(info.memory_bytes)},
+                       {"driver_cuda", info.driver_version},
+                       {"runtime_cuda", info.runtime_version}});
+}
+
+Json names(const std::vector<std::string>& list) {
+  Json array = Json::array();
+  for (const std::string& name : list) array.push_back(name);
+  return array;
+}
+
+Json cuda_report_json(const ops::Backend& backend) {
+  const cuda::Report report = cuda::report_of(backend);
+  Json unavailable = Json::array();
+  for (const cuda::UnavailableKernel& kernel : report.unavailable_kernels) {
+    unavailable.push_back(Json::object({{"kernel", kernel.name}, {"reason", kernel.reason}}));
+  }
+  const auto bytes = [](std::size_t size) { return static_cast<std::int64_t>(size); };
+  return Json::object({{"weight_bytes", bytes(report.weight_bytes)},
+                       {"arena_bytes", bytes(report.arena_bytes)},
+                       {"scratch_bytes", bytes(report.scratch_bytes)},
+                       {"device_used_bytes", bytes(report.used_bytes)},
+                       {"unavailable", unavailable},
+                       {"unpinned", names(report.unpinned_products)}});
+}
+
+std::string cuda_rows_text(const ops::Backend& backend) {
+  std::string text;
+  for (const cuda::PinnedChoice& choice : cuda::pin_products(backend)) {
+    char times[96];
+    std::snprintf(times, sizeof times, "%.2f us, first proposal %.2f, of %d", choice.best_us,
+                  choice.first_us, choice.candidates);
+    text.append("// ").append(choice.problem).append(": ").append(times).append("\n");
+    text.append(choice.row).append("\n");
+  }
+  return text;
+}
+
+std::string cuda_text() {
+  const cuda::DeviceAnswer answer = cuda::find_device(0, visible_devices());
+  const cuda::DeviceInfo& info = answer.info;
+  if (!answer.unavailable.empty()) return "unavailable: " + answer.unavailable;
+  const std::size_t used = info.memory_bytes - info.free_bytes;
+  return info.name + " " + info.uuid + " at " + info.pci_id + ", sm_" +
+         std::to_string(info.compute_capability) + ", " + std::to_string(info.sm_count) +
+         " SMs, memory " + std::to_string(used >> 20U) + " of " +
+         std::to_string(info.memory_bytes >> 20U) + " MiB in use, driver speaks CUDA " +
+         std::to_string(info.driver_version / 1000) + "." +
+         std::to_string(info.driver_version % 1000 / 10);
+}
+
+#else
+
+constexpr const char* kWithout = "this program was built without a CUDA toolkit";
+
+[[noreturn]] void refuse_cuda() {
+  throw base::Error(base::ErrorCode::kPreflight, "backend \"cuda\"",
+                    std::string(kWithout) + ": build it where nvcc is, or use \"cpu\"");
+}
+
+std::unique_ptr<ops::Backend> make_cuda(const EngineSettings&) {
+  refuse_cuda();
+}
+std::vector<ProvedLevel> prove_cuda(const EngineSettings&, std::int64_t) {
+  refuse_cuda();
+}
+Json cuda_json(const EngineSettings&) {
+  refuse_cuda();
+}
+Json cuda_report_json(const ops::Backend&) {
+  refuse_cuda();
+}
+std::string cuda_rows_text(const ops::Backend&) {
+  refuse_cuda();
+}
+std::string cuda_text() {
+  return std::string("unavailable: ") + kWithout;
+}
+
+#endif
+
+}  // namespace
+
+std::unique_ptr<ops::Backend> make_backend(const EngineSettings& settings) {
+  return is_cuda(settings) ? make_cuda(settings) : cpu::make_backend(settings.cpu);
+}
+
+Json device_json(const EngineSettings& settings) {
+  return is_cuda(settings) ? cuda_json(settings) : cpu_json(settings);
+}
+
+Json report_json(const ops::Backend& backend) {
+  return backend.name() == "cuda" ? cuda_report_json(backend) : Json();
+}
+
+std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::int64_t hidden) {
+  if (is_cuda(settings)) return prove_cuda(settings, hidden);
+  std::vector<ProvedLevel> levels;
+  for (const cpu::ProvedLevel& p : cpu::prove_exactness(settings.cpu, hidden)) {
+    levels.push_back({p.factor, p.level, std::string(p.to), p.proved, p.detail});
+  }
+  return levels;
+}
+
+std::string pinned_rows_text(const ops::Backend& backend) {
+  if (backend.name() != "cuda") {
+    throw base::Error(base::ErrorCode::kBadInput, "gemm-pin",
+                      "pins the products of the backend \"cuda\" alone");
+  }
+  return cuda_rows_text(backend);
+}
+
+std::string backends_text() {
+  const cpu::Description machine = cpu::describe();
+  return "cpu:  " + machine.isa + ", " + machine.library + ", product " + machine.product +
+         "\ncuda: " + cuda_text() + "\n";
+}
+
+}  // namespace abba::laya

@@ -1,0 +1,43 @@
+// The one place where settings become a backend, and where what only one backend can say is asked:
+// its device, its proofs, its memory. A program built without CUDA refuses it in one sentence.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/json.h"
+#include "engine/ops/backend.h"
+#include "experiments/laya/engine_settings.h"
+
+namespace abba::laya {
+
+// Throws Error(kBadInput) or Error(kPreflight) as the backends do.
+std::unique_ptr<ops::Backend> make_backend(const EngineSettings& settings);
+
+// What computes: {"kind": "cpu", "isa": ...} or {"kind": "cuda", "name": ..., "uuid": ...}.
+base::Json device_json(const EngineSettings& settings);
+
+// What a backend holds and found while it was used: bytes on its device, kernels it could not load,
+// products without a pinned algorithm. Null for the CPU.
+base::Json report_json(const ops::Backend& backend);
+
+// What a chosen level's declared class is worth on this machine.
+struct ProvedLevel {
+  std::string_view factor;
+  std::string_view level;
+  std::string to;
+  ops::ExactnessKind proved = ops::ExactnessKind::kTolerance;
+  std::string detail;
+};
+std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::int64_t hidden);
+
+// Lines for the committed table of matrix product algorithms: every product `backend` has planned,
+// timed. Each is preceded by a comment with its times. Throws Error(kBadInput) for the CPU.
+std::string pinned_rows_text(const ops::Backend& backend);
+
+// One line for people about each backend of this program: what it would run on, or why it cannot.
+std::string backends_text();
+
+}  // namespace abba::laya

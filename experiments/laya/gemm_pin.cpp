@@ -1,0 +1,41 @@
+#include <cstdio>
+#include <string>
+
+#include "engine/base/error.h"
+#include "engine/checkpoint/verify.h"
+#include "engine/model/network.h"
+#include "experiments/laya/commands.h"
+#include "experiments/laya/engine_backend.h"
+
+namespace abba::laya {
+namespace {
+
+// "32x512" or, with the slots of markers a row has, "32x512x4".
+model::Shape shape_of(const std::string& text) {
+  long long rows = 0;
+  long long tokens = 0;
+  long long options = 4;
+  char rest = 0;
+  const int read = std::sscanf(text.c_str(), "%lldx%lldx%lld%c", &rows, &tokens, &options, &rest);
+  const bool plain = std::sscanf(text.c_str(), "%lldx%lld%c", &rows, &tokens, &rest) == 2;
+  if (read != 3 && !plain) {
+    throw base::Error(base::ErrorCode::kBadInput, "--shape",
+                      "is \"" + text + "\", accepted is ROWSxTOKENS or ROWSxTOKENSxOPTIONS");
+  }
+  return {rows, tokens, options};
+}
+
+}  // namespace
+
+void gemm_pin(const GemmPin& options) {
+  const checkpoint::Checkpoint checkpoint(options.checkpoint);
+  EngineSettings settings;
+  settings.backend = "cuda";
+  settings.device = options.device;
+  const auto backend = make_backend(settings);
+  model::Network network(checkpoint.config, checkpoint.file, *backend);
+  for (const std::string& text : options.shapes) network.prepare(shape_of(text));
+  std::fputs(pinned_rows_text(*backend).c_str(), stdout);
+}
+
+}  // namespace abba::laya
