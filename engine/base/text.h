@@ -20,6 +20,11 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);
 
+// The number of single-character edits between two words, given up beyond `limit` (any number
+// above it is then the answer).
+std::size_t edit_distance(std::string_view a, std::string_view b,
+                          std::size_t limit = std::size_t{1} << 20U);
+
 // "2026-11-29T14:47:31Z" for seconds since the epoch.
 std::string utc_text(std::int64_t unix_seconds);
 

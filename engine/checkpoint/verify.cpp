@@ -4,26 +4,10 @@
 #include <map>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 
 namespace abba::checkpoint {
 namespace {
-
-// Number of single-character edits between two names, given up beyond `limit`.
-std::size_t edit_distance(const std::string& a, const std::string& b, std::size_t limit) {
-  if (a.size() > b.size() + limit || b.size() > a.size() + limit) return limit + 1;
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 // The missing tensor that an unexpected one was probably meant to be: same shape, nearest name
 // within six edits; nullptr if there is none.
@@ -35,7 +19,7 @@ const TensorSpec* renamed_from(const TensorInfo& extra, const std::vector<Tensor
   std::size_t best_edits = kMaxEdits + 1;
   for (const TensorSpec& spec : missing) {
     if (!(spec.shape == extra.shape)) continue;
-    const std::size_t edits = edit_distance(extra.name, spec.name, kMaxEdits);
+    const std::size_t edits = base::edit_distance(extra.name, spec.name, kMaxEdits);
     if (edits < best_edits) {
       best_edits = edits;
       best = &spec;

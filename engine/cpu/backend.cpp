@@ -7,6 +7,7 @@
 
 #include "engine/cpu/cpu_backend.h"
 #include "engine/cpu/threads.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::cpu {
 namespace {
@@ -130,11 +131,7 @@ void CpuBackend::upload(const void* bytes, tensor::View to) {
 }
 
 void CpuBackend::download(tensor::ConstView from, float* values) {
-  ABBA_CHECK(from.is_contiguous());
-  const auto count = static_cast<std::size_t>(from.element_count());
-  if (from.dtype() == tensor::DType::kBf16)
-    return base::convert(from.as<base::Bf16>(), values, count);
-  std::memcpy(values, from.as<float>(), count * sizeof(float));
+  tensor::convert(from, values);
 }
 
 }  // namespace abba::cpu

@@ -7,12 +7,12 @@
 
 #include "engine/cpu/cpu_backend.h"
 #include "engine/cpu/threads.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::cpu {
 namespace {
 
 using tensor::ConstView;
-using tensor::DType;
 using tensor::View;
 
 constexpr std::int64_t kRowGrain = 8;            // rows a part, where rows are cheap
@@ -27,18 +27,6 @@ template <typename T>
 T* write(View view, std::int64_t count) {
   ABBA_CHECK(view.is_contiguous() && view.element_count() == count);
   return view.as<T>();
-}
-
-void read_table_row(ConstView table, std::int64_t row, float* to) {
-  const auto count = static_cast<std::size_t>(table.columns());
-  switch (table.dtype()) {
-    case DType::kF16:
-      return base::convert(table.row<base::F16>(row), to, count);
-    case DType::kBf16:
-      return base::convert(table.row<base::Bf16>(row), to, count);
-    default:
-      std::memcpy(to, table.row<float>(row), count * sizeof(float));
-  }
 }
 
 void store_act(float* to, float value) {
@@ -90,7 +78,7 @@ void CpuBackend::embed_norm(const ops::EmbedNormProblem& problem, ops::WeightId 
     args.epsilon = problem.epsilon;
     parallel(settings_.threads, problem.rows, kRowGrain, [&](Range rows, int) {
       for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-        read_table_row(table, id[r], x + r * problem.hidden);
+        tensor::convert(table.slice_rows(id[r], 1), x + r * problem.hidden);
       }
       kernels.norm(args, rows);
     });

@@ -1,9 +1,9 @@
 // The weights phase: each tensor is copied once, converted to what the kernels read.
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "engine/cpu/cpu_backend.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::cpu {
 namespace {
@@ -12,19 +12,8 @@ using tensor::DType;
 
 // Any floating tensor as fp32.
 tensor::Buffer as_floats(tensor::ConstView from) {
-  ABBA_CHECK(from.is_contiguous());
   tensor::Buffer to(DType::kF32, from.shape());
-  const auto count = static_cast<std::size_t>(from.element_count());
-  switch (from.dtype()) {
-    case DType::kF16:
-      base::convert(from.as<base::F16>(), to.as<float>(), count);
-      break;
-    case DType::kBf16:
-      base::convert(from.as<base::Bf16>(), to.as<float>(), count);
-      break;
-    default:
-      std::copy_n(from.as<float>(), count, to.as<float>());
-  }
+  tensor::convert(from, to.as<float>());
   return to;
 }
 
@@ -72,8 +61,7 @@ ops::WeightId CpuBackend::prepare_type_table(std::string_view, tensor::ConstView
   made.values = as_floats(weight);
   if (act() == DType::kBf16) {
     tensor::Buffer rounded(DType::kBf16, weight.shape());
-    base::convert(made.values.as<float>(), rounded.as<base::Bf16>(),
-                  static_cast<std::size_t>(weight.element_count()));
+    tensor::convert(made.values.view(), rounded.as<base::Bf16>());
     made.values = std::move(rounded);
   }
   return keep(std::move(made));

@@ -18,6 +18,7 @@
 #include "engine/cpu/product.h"
 #include "engine/cpu/threads.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::cpu {
 namespace {
@@ -99,25 +100,12 @@ dnnl::matmul::primitive_desc Bf16Product::describe(std::int64_t rows,
   return {dnnl::matmul::desc(x, weight, y), attributes, engine_};
 }
 
-// The bf16 copy of any weight, contiguous.
-tensor::Buffer as_bf16(tensor::ConstView weight) {
-  tensor::Buffer copy(tensor::DType::kBf16, weight.shape());
-  const auto count = static_cast<std::size_t>(weight.element_count());
-  if (weight.dtype() == tensor::DType::kF16) {
-    base::convert(weight.as<base::F16>(), copy.as<Bf16>(), count);
-  } else if (weight.dtype() == tensor::DType::kF32) {
-    base::convert(weight.as<float>(), copy.as<Bf16>(), count);
-  } else {
-    std::copy_n(weight.as<Bf16>(), count, copy.as<Bf16>());
-  }
-  return copy;
-}
-
 int Bf16Product::add_weight(std::string_view name, tensor::ConstView weight) {
   ABBA_CHECK(weight.is_contiguous() && weight.shape().rank() == 2);
   try {
     use_threads(settings_.threads);
-    tensor::Buffer plain = as_bf16(weight);
+    tensor::Buffer plain(tensor::DType::kBf16, weight.shape());
+    tensor::convert(weight, plain.as<Bf16>());
     const auto any = transposed(weight.shape(), Tag::any);
     const dnnl::memory::desc layout = describe(kTypicalRows, any).weights_desc();
     const auto bytes = static_cast<std::int64_t>(layout.get_size());

@@ -29,6 +29,7 @@
 #include "engine/cpu/product.h"
 #include "engine/cpu/threads.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::cpu {
 namespace {
@@ -118,18 +119,7 @@ template <typename Act>
 int WidenedProduct<Act>::add_weight(std::string_view name, tensor::ConstView weight) {
   ABBA_CHECK(weight.is_contiguous() && weight.shape().rank() == 2);
   tensor::Buffer copy(tensor::DTypeOf<Act>::value, weight.shape());
-  const auto count = static_cast<std::size_t>(weight.element_count());
-  if (weight.dtype() == tensor::DTypeOf<Act>::value) {
-    std::copy_n(weight.as<Act>(), count, copy.as<Act>());
-  } else if (weight.dtype() == tensor::DType::kF16) {
-    base::convert(weight.as<base::F16>(), copy.as<Act>(), count);
-  } else if constexpr (std::is_same_v<Act, float>) {
-    ABBA_CHECK(weight.dtype() == tensor::DType::kBf16);
-    base::convert(weight.as<Bf16>(), copy.as<float>(), count);
-  } else {
-    ABBA_CHECK(weight.dtype() == tensor::DType::kF32);
-    base::convert(weight.as<float>(), copy.as<Bf16>(), count);
-  }
+  tensor::convert(weight, copy.as<Act>());
   (void)name;
   weight_bytes_ += copy.view().size_bytes();
   weights_.push_back(std::move(copy));

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "engine/base/error.h"
-#include "engine/base/half.h"
 #include "engine/base/prng.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::model {
 namespace {
@@ -36,20 +36,8 @@ reference::NetworkSizes sizes_of(const ModelConfig& config) {
 std::vector<float> elements(const tensor::ConstView& view, std::int64_t first, std::int64_t count) {
   ABBA_CHECK(first >= 0 && count >= 0 && first <= view.element_count() - count);
   std::vector<float> values(static_cast<std::size_t>(count));
-  switch (view.dtype()) {
-    case tensor::DType::kF32:
-      std::copy_n(view.as<float>() + first, count, values.begin());
-      break;
-    case tensor::DType::kF16:
-      base::convert(view.as<base::F16>() + first, values.data(), values.size());
-      break;
-    case tensor::DType::kBf16:
-      base::convert(view.as<base::Bf16>() + first, values.data(), values.size());
-      break;
-    default:
-      throw base::Error(base::ErrorCode::kBadInput, std::string(tensor::name_of(view.dtype())),
-                        "is no floating type of a weight");
-  }
+  const auto flat = view.reshaped(tensor::Shape{1, view.element_count()});
+  tensor::convert(flat.slice_columns(first, count), values.data());
   return values;
 }
 

@@ -4,27 +4,9 @@
 #include <cstddef>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 
 namespace abba::manifest {
-namespace {
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
-
 const std::vector<SectionKeys>& all_sections() {
   static const std::vector<SectionKeys> kSections = {
       {"manifest",
@@ -77,7 +59,7 @@ std::string_view closest(std::string_view word, const std::vector<std::string_vi
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t distance = base::edit_distance(word, candidate);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -26,6 +26,15 @@ TEST(Text, TrimTakesWhitespaceFromBothEnds) {
   EXPECT_EQ(trim("  "), "");
 }
 
+TEST(Text, EditDistance) {
+  EXPECT_EQ(edit_distance("", ""), 0U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("abc", ""), 3U);
+  EXPECT_EQ(edit_distance("pases", "passes"), 1U);
+  EXPECT_EQ(edit_distance("ab", "ba"), 2U);
+  EXPECT_GT(edit_distance("a", "aaaaaaaa", 3), 3U);
+}
+
 TEST(Text, UtcText) {
   EXPECT_EQ(utc_text(0), "1970-01-01T00:00:00Z");
   EXPECT_EQ(utc_text(951782399), "2000-02-28T23:59:59Z");

@@ -5,10 +5,50 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::tensor {
 namespace {
+
+TEST(Convert, EveryFloatingTypeBecomesFloatAndBf16) {
+  const std::vector<float> exact = {1.0F, -2.5F, 0.15625F, 3.140625F, -0.0F, 96.0F};
+  Buffer floats(DType::kF32, Shape{2, 3});
+  Buffer brain(DType::kBf16, Shape{2, 3});
+  Buffer half(DType::kF16, Shape{2, 3});
+  for (std::size_t i = 0; i < exact.size(); ++i) {  // representable in all three
+    floats.as<float>()[i] = exact[i];
+    brain.as<base::Bf16>()[i] = base::to_bf16(exact[i]);
+    half.as<base::F16>()[i] = base::to_f16(exact[i]);
+  }
+  for (const Buffer* from : {&floats, &brain, &half}) {
+    Buffer wide(DType::kF32, Shape{2, 3});
+    Buffer narrow(DType::kBf16, Shape{2, 3});
+    wide.poison();
+    narrow.poison();
+    convert(from->view(), wide.as<float>());
+    convert(from->view(), narrow.as<base::Bf16>());
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      EXPECT_EQ(wide.as<float>()[i], exact[i]) << name_of(from->dtype());
+      EXPECT_EQ(base::to_float(narrow.as<base::Bf16>()[i]), exact[i]) << name_of(from->dtype());
+    }
+    float row[3] = {};
+    convert(from->view().slice_rows(1, 1), row);
+    EXPECT_EQ(row[2], 96.0F);
+  }
+}
+
+TEST(Convert, RoundsOnceAndRefusesIntegers) {
+  Buffer floats(DType::kF32, Shape{1});
+  base::Bf16 narrow{};
+  floats.as<float>()[0] = 1.00390625F;  // halfway between two bf16: to the even one
+  convert(floats.view(), &narrow);
+  EXPECT_EQ(base::to_float(narrow), 1.0F);
+  Buffer integers(DType::kI32, Shape{1});
+  float wide = 0.0F;
+  EXPECT_THROW(convert(integers.view(), &wide), base::Error);
+}
 
 TEST(DType, NamesAndSizes) {
   for (const DType dtype :
