@@ -96,8 +96,10 @@ Range visible_keys(const AttentionArgs<Act>& args, std::int64_t i) {
   return {larger(0, i - args.half_window), smaller(args.keys, i + args.half_window + 1)};
 }
 
-// Turns the scores of one row into weights, in place; zeros outside `visible` within `computed`
-// (multiples of kTileColumns). Returns the sum of the weights before they are rounded.
+// Turns the scores of one row into weights, in place; zeros outside `visible`, which is not empty,
+// within `computed` (multiples of kTileColumns). Returns the sum of the weights before they are
+// rounded. The maximum may drop a NaN, the weights do not: a NaN among the visible scores makes the
+// sum one, and with it the whole row of the output.
 template <typename Act>
 float softmax_row(float* row, Range visible, Range computed) {
   const Vec lowest = broadcast(-__builtin_inff());
@@ -144,8 +146,7 @@ void attend_block(const AttentionArgs<Act>& args, const AttentionScratch& s, std
   }
   float sums[kTileRows];
   for (std::int64_t r = 0; r < kTileRows; ++r) {
-    Range visible = visible_keys(args, first + smaller(r, count - 1));
-    if (visible.begin >= visible.end) visible = {computed.begin, computed.begin};
+    const Range visible = visible_keys(args, first + smaller(r, count - 1));
     sums[r] = softmax_row<Act>(s.scores + r * s.score_stride, visible, computed);
   }
   for (std::int64_t slice = 0; slice < kHeadDim / kTileColumns; ++slice) {
@@ -155,10 +156,6 @@ void attend_block(const AttentionArgs<Act>& args, const AttentionScratch& s, std
   }
   for (std::int64_t r = 0; r < count; ++r) {
     Act* out = args.out + (first + r) * args.out_stride;
-    if (!(sums[r] > 0.0F)) {
-      store_zeros(out);
-      continue;
-    }
     const Vec total = broadcast(sums[r]);
     for (std::int64_t d = 0; d < kHeadDim; d += kLanes) {
       store(out + d, div(load(s.outputs + r * kHeadDim + d), total));

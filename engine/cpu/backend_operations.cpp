@@ -42,14 +42,15 @@ float load_act(const base::Bf16* from) {
   return base::to_float(*from);
 }
 
-// top1, top1 - top2, entropy / ln k, k / 255 of softmax(logits), all in fp32.
+// top1, top1 - top2, entropy / ln k, k / 255 of softmax(logits), all in fp32; a NaN among the
+// logits makes the first three NaN.
 std::array<float, ops::kActionFeatures> distribution_features(const float* logits,
                                                               std::int32_t count) {
   const float top = *std::max_element(logits, logits + count);
   float total = 0.0F;
   for (std::int32_t i = 0; i < count; ++i) total += std::exp(logits[i] - top);
-  float first = 0.0F;
-  float second = 0.0F;
+  float first = total - total;  // 0, or the NaN that max() would drop further down
+  float second = first;
   float entropy = 0.0F;
   for (std::int32_t i = 0; i < count; ++i) {
     const float p = std::exp(logits[i] - top) / total;

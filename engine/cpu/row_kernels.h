@@ -86,7 +86,7 @@ void norm(const NormArgs<Act>& args, Range rows) {
 
 template <typename Act>
 inline Vec finish(ops::Epilogue epilogue, Vec v) {
-  if (epilogue == ops::Epilogue::kRelu) return max(v, broadcast(0.0F));
+  if (epilogue == ops::Epilogue::kRelu) return max(broadcast(0.0F), v);
   if (epilogue == ops::Epilogue::kGelu) {
     return gelu(round_as(static_cast<const Act*>(nullptr), v));
   }
@@ -145,7 +145,7 @@ void add_bias_by_division(const BiasArgs<Act>& args, Range elements) {
   for (auto flat = static_cast<std::uint64_t>(elements.begin); flat < end; ++flat) {
     const std::uint64_t column = flat % opaque(static_cast<std::uint64_t>(args.columns));
     const float sum = load_one(args.y + flat) + args.bias[column];
-    store_one(args.y + flat, args.relu && !(sum > 0.0F) ? 0.0F : sum);
+    store_one(args.y + flat, args.relu && sum < 0.0F ? 0.0F : sum);
   }
 }
 
@@ -156,7 +156,7 @@ void add_bias_by_row(const BiasArgs<Act>& args, Range rows) {
     Act* y = args.y + r * columns;
     for_each_vector(columns, [&](std::int64_t c, std::int64_t count) {
       Vec v = add(load_some(y + c, count), load_some(args.bias + c, count));
-      if (args.relu) v = max(v, broadcast(0.0F));
+      if (args.relu) v = max(broadcast(0.0F), v);
       store_some(y + c, v, count);
     });
   }

@@ -52,6 +52,7 @@ inline Vec mul(Vec a, Vec b) {
 inline Vec div(Vec a, Vec b) {
   return _mm512_div_ps(a, b);
 }
+// The larger; b where a or b is a NaN: a bound goes first, so that a NaN in the other one survives.
 inline Vec max(Vec a, Vec b) {
   return _mm512_max_ps(a, b);
 }

@@ -8,12 +8,12 @@
 namespace abba::cpu::ABBA_CPU_ISA {
 
 // e^x for x <= 0, relative error <= 2e-7; 0 below -87.33654 (where e^x is no normal float), so -inf
-// gives 0. x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts; e^r by its Taylor polynomial of
-// degree 7, whose remainder is below r^8 / 8! = 6e-9.
+// gives 0; a NaN stays one. x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts; e^r by its
+// Taylor polynomial of degree 7, whose remainder is below r^8 / 8! = 6e-9.
 inline Vec exp_nonpositive(Vec x) {
-  const Vec clamped = max(x, broadcast(-88.0F));
+  const Vec clamped = max(broadcast(-88.0F), x);
   const Vec n = round_to_integer(mul(clamped, broadcast(1.44269504F)));
-  const Vec n_in_range = max(n, broadcast(-126.0F));
+  const Vec n_in_range = max(broadcast(-126.0F), n);
   Vec r = fma(n_in_range, broadcast(-0.693359375F), clamped);
   r = fma(n_in_range, broadcast(2.12194440e-4F), r);
   Vec p = broadcast(1.0F / 5040.0F);
@@ -25,7 +25,7 @@ inline Vec exp_nonpositive(Vec x) {
   p = fma(p, r, broadcast(1.0F));
   p = fma(p, r, broadcast(1.0F));
   const Vec result = mul(p, power_of_two(n_in_range));
-  return select_ge(x, broadcast(-87.33654F), result, broadcast(0.0F));
+  return select_ge(broadcast(-87.33654F), x, broadcast(0.0F), result);
 }
 
 // x Phi(x) = x / 2 (1 + erf(x / sqrt 2)). With a = |x|, the upper tail Q(a) = erfc(a / sqrt 2) / 2

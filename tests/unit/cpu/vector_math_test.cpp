@@ -39,6 +39,14 @@ TEST(VectorMath, exp_of_zero_is_one_and_of_very_little_is_zero) {
   EXPECT_EQ(exp_of(-std::numeric_limits<float>::infinity()), 0.0F);
 }
 
+TEST(VectorMath, a_nan_stays_one) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(exp_of(nan)));
+  EXPECT_TRUE(std::isnan(gelu_of(nan)));
+  EXPECT_TRUE(std::isnan(gelu_of(-nan)));
+  EXPECT_TRUE(std::isnan(max_lanes(max(broadcast(0.0F), broadcast(nan)))));
+}
+
 TEST(VectorMath, gelu_keeps_its_relative_accuracy_on_both_sides) {
   double right = 0.0;
   double left = 0.0;

@@ -35,6 +35,23 @@ TEST(ReferenceAttention, SharesSumToOne) {
   }
 }
 
+// Wherever it stands among a row's scores: the maximum must not lose it.
+TEST(ReferenceAttention, ANanReachesTheQueriesThatReadIt) {
+  const std::vector<std::int32_t> lengths = {9};
+  for (const std::int64_t part : {0, 1, 2}) {
+    for (const std::int64_t token : {0, 4, 8}) {
+      Values qkv = random_values(9 * kWidth, 3);
+      element(qkv, token, part, 7) = std::nan("");
+      const Values out = attention(AttentionProblem{1, 9, 1, 2}, qkv, lengths);
+      for (std::int64_t i = 0; i < 9; ++i) {
+        const bool is_reader = part == 0 ? i == token : std::abs(i - token) <= 2;
+        EXPECT_EQ(std::isnan(out[static_cast<std::size_t>(i * kHeadDim + 7)]), is_reader)
+            << "part " << part << ", token " << token << ", query " << i;
+      }
+    }
+  }
+}
+
 TEST(ReferenceAttention, TwoKeysByHand) {
   Values qkv(2 * kWidth, 0.0);
   const std::vector<std::int32_t> lengths = {2};

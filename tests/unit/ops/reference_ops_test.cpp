@@ -54,6 +54,32 @@ TEST(ReferenceOps, MatmulByHandWithEachEpilogue) {
   EXPECT_GT(std::abs(g[1] - gelu(-1.0) * 1.0), 0.1);
 }
 
+TEST(ReferenceOps, ANanPassesEveryEpilogueNormAndFeature) {
+  const double nan = std::nan("");
+  const auto count = [](const Values& values) {
+    return std::count_if(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+  };
+  const Values x = {1, 2, nan, 1};
+  const std::vector<float> w = {3, 4, -1, -2};
+  for (const auto epilogue : {Epilogue::kNone, Epilogue::kRelu, Epilogue::kGelu}) {
+    EXPECT_EQ(count(matmul({2, 2, 2, epilogue}, x, w, {})), 2);
+    EXPECT_EQ(count(matmul({2, 2, 2, epilogue, true}, {1, 2, 3, 1}, w, {nan, 0})), 2);
+  }
+  EXPECT_EQ(count(matmul({2, 1, 2, Epilogue::kGeglu}, x, w, {})), 1);
+  EXPECT_EQ(count(layer_norm({2, 2, 1e-5F}, x, {1, 1}, {})), 2);
+  Values y = {1, nan, 3, -4};
+  add_bias({2, 2, true}, {-2, 1}, y);
+  EXPECT_EQ(count(y), 1);
+  for (const std::size_t place : {0U, 1U, 2U}) {
+    Values logits = {0.5, -1, 2};
+    logits[place] = nan;
+    const std::vector<std::int32_t> counts = {3};
+    const ActionInput action = action_features({1, 3, 1}, logits, counts, {7});
+    EXPECT_EQ(count(action.logits), 1);
+    EXPECT_EQ(count(action.features), 3) << place;
+  }
+}
+
 TEST(ReferenceOps, BiasTypeAndGatherByHand) {
   Values y = {1, -2, 3, -4};
   add_bias({2, 2, true}, {-2, 1}, y);
