@@ -6,6 +6,7 @@
 
 #include "harness/record/names.h"
 #include "harness/report/report.h"
+#include "harness/stats/run_kind.h"
 
 namespace abba::report {
 namespace {
@@ -122,6 +123,7 @@ std::string json(const record::RunRecord& run, const record::Analysis& analysis,
   Json root =
       Json::object({{"schema", "abba.report/1"},
                     {"analysis_version", analysis.version},
+                    {"kind", stats::name(stats::run_kind(run))},
                     {"headline", analysis.headline},
                     {"criterion", criterion_name(analysis.criterion)},
                     {"same_hash_law", analysis.same_hash_law},

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "harness/stats/notes.h"
+#include "harness/stats/run_kind.h"
 #include "harness/stats/same_hash.h"
 
 namespace abba::stats {
@@ -95,7 +96,8 @@ std::vector<record::Note> run_notes(const record::RunRecord& run,
   if (aa && !arms_are_equal(run)) {
     notes.push_back(make_note("N022", "", "independent variable: none"));
   }
-  if (!aa && !run.manifest.evidence.present()) {
+  const bool optimizes = run_kind(run) != RunKind::kRuntimeComparison;  // else nothing was changed
+  if (!aa && optimizes && !run.manifest.evidence.present()) {
     notes.push_back(make_note("N035", "", "manifest: evidence is absent"));
   }
   return notes;

@@ -8,6 +8,7 @@
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
 #include "harness/stats/family.h"
+#include "harness/stats/run_kind.h"
 
 namespace abba::report {
 namespace {
@@ -66,6 +67,17 @@ Table levels_table(const record::RunRecord& run) {
   return table;
 }
 
+// What the kind of the run leaves to runs of the other kind.
+std::string scope_sentence(const record::RunRecord& run) {
+  if (stats::run_kind(run) == stats::RunKind::kRuntimeComparison) {
+    return "It compares two programs as registered, at one boundary, on this machine. It makes no "
+           "claim about any optimization: no change to either program was isolated, and which part "
+           "of either makes the difference was not measured.";
+  }
+  return "It compares B with A as registered. It makes no claim about any other program, an "
+         "earlier or original runtime included.";
+}
+
 }  // namespace
 
 void limits_section(const Source& source, Document& document) {
@@ -73,9 +85,7 @@ void limits_section(const Source& source, Document& document) {
   document.paragraph("Only a level that was repeated and drawn anew is covered by the interval:");
   document.add(levels_table(source.run));
   Bullets bullets;
-  bullets.items.push_back(
-      {plain("It compares B with A as registered. It makes no claim about any other program, an "
-             "earlier or original runtime included.")});
+  bullets.items.push_back({plain(scope_sentence(source.run))});
   bullets.items.push_back(
       {plain("It shows that times differ or do not, not why: no hardware counter was read.")});
   bullets.items.push_back(

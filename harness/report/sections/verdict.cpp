@@ -8,6 +8,7 @@
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
 #include "harness/stats/family.h"
+#include "harness/stats/run_kind.h"
 #include "harness/stats/wording.h"
 
 namespace abba::report {
@@ -94,6 +95,12 @@ std::string level_sentence(const Source& source) {
   return text;
 }
 
+// "NAME VERSION" as the arm's worker declares itself.
+std::string program_text(const record::RunRecord& run, const std::string& arm) {
+  const record::WorkerHello& hello = run.hello.at(arm);
+  return hello.version.empty() ? hello.name : hello.name + " " + hello.version;
+}
+
 void status_line(const Source& source, Document& document) {
   const record::RunRecord& run = source.run;
   Line line;
@@ -104,6 +111,11 @@ void status_line(const Source& source, Document& document) {
   if (source.analysis.same_hash_law) {
     line.push_back(chip("A/A run", Tone::kNeutral));
     line.push_back(plain(" both arms are the same code, factors, files and inputs. "));
+  }
+  if (stats::run_kind(run) == stats::RunKind::kRuntimeComparison) {
+    line.push_back(chip("runtime comparison", Tone::kNeutral));
+    line.push_back(plain(" A is " + program_text(run, "A") + ", B is " + program_text(run, "B") +
+                         ": two programs, not one program changed. "));
   }
   if (run.exploratory) {
     line.push_back(chip("exploratory", Tone::kWarn));

@@ -116,9 +116,33 @@ TEST(Documents, of_every_kind_state_what_they_do_not_show) {
   }
 }
 
+TEST(Documents, of_two_programs_claim_no_optimization_and_the_other_way_round) {
+  RunRecord run = small_run(-0.05);
+  EXPECT_EQ(markdown_of(run).find("runtime comparison"), std::string::npos);
+  run.hello["A"].name = "original";
+  run.hello["A"].version = "0.3";
+  run.hello["B"].name = "engine";
+  const std::string text = markdown_of(run);
+  EXPECT_NE(text.find("A is original 0.3, B is engine: two programs"), std::string::npos);
+  EXPECT_NE(text.find("no claim about any optimization"), std::string::npos);
+  EXPECT_EQ(text.find("no claim about any other program"), std::string::npos);
+  EXPECT_EQ(text.find("worth trying"), std::string::npos);  // nothing was changed, nothing to cite
+  const auto analysis = stats::analyze(run);
+  EXPECT_EQ(base::parse_json(json(run, analysis, context()), "report").at("kind").as_string(),
+            "runtime comparison");
+  run.hello["B"].name = "original";  // one program: what is compared is a change of it
+  EXPECT_NE(markdown_of(run).find("no claim about any other program"), std::string::npos);
+  run.hello["B"].name = "engine";
+  run.manifest.b.program = {"./engine"};  // declares no name of its own
+  EXPECT_NE(markdown_of(run).find("no claim about any other program"), std::string::npos);
+}
+
 // Our own text never names a cause or an agreement. The canary shows that the check would see it.
 TEST(Documents, use_none_of_the_forbidden_words) {
-  for (RunRecord run : {small_run(-0.05), small_run(0), seeds_run(), RunRecord{}}) {
+  RunRecord two_programs = small_run(-0.05);
+  two_programs.hello["A"].name = "original";
+  two_programs.hello["B"].name = "engine";
+  for (RunRecord run : {small_run(-0.05), small_run(0), seeds_run(), two_programs, RunRecord{}}) {
     run.output_checks.push_back({"small", "logits", "A", "reference", "d", false, false});
     run.output_checks.push_back({"small", "logits", "B", "reference", "d", false, false});
     for (const std::string& text : {markdown_of(run), html_of(run)}) {
