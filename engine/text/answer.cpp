@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "engine/base/error.h"
+#include "engine/text/numpy_math.h"
 
 namespace abba::text {
 namespace {
@@ -38,19 +39,11 @@ T pairwise_sum(std::span<const T> values) {
   return sum;
 }
 
-// exp and log of a float rounded once from double: the same on every machine.
-float exp_float(float x) {
-  return static_cast<float>(std::exp(static_cast<double>(x)));
-}
-float log_float(float x) {
-  return static_cast<float>(std::log(static_cast<double>(x)));
-}
-
 std::vector<float> softmax(std::span<const float> logits, float temperature) {
   std::vector<float> p(logits.begin(), logits.end());
   for (float& z : p) z /= temperature;
   const float largest = *std::max_element(p.begin(), p.end());
-  for (float& z : p) z = exp_float(z - largest);
+  for (float& z : p) z = numpy_exp(z - largest);
   const float sum = numpy_sum(std::span<const float>(p));
   for (float& z : p) z /= sum;
   return p;
@@ -61,7 +54,7 @@ double entropy_confidence(const std::vector<float>& p) {
   if (p.size() < 2) return 1.0;
   std::vector<float> terms;
   terms.reserve(p.size());
-  for (const float x : p) terms.push_back(x * log_float(std::clamp(x, 1e-12F, 1.0F)));
+  for (const float x : p) terms.push_back(x * numpy_log(std::clamp(x, 1e-12F, 1.0F)));
   const float entropy = -numpy_sum(std::span<const float>(terms));
   const auto scale = static_cast<float>(std::log(static_cast<double>(p.size())));
   return std::clamp(1.0F - entropy / scale, 0.0F, 1.0F);

@@ -14,13 +14,15 @@ import json
 import math
 import os
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from numpy_float32 import exp, f32, log  # noqa: E402
+
 STATE = "I was charged twice for my order. Please refund the duplicate today."
 STATE_IDS = "42 369 6636 7019 323 619 1340 15 7764 23005 253 21036 3063 15"
 CODE = "def parse_config(path):\n    with open(path) as f:\n        return json.load(f)\n"
@@ -123,11 +125,6 @@ def random_request(strings, rng):
             "head_max_len": rng.choice([16, 64, 192, 256])}
 
 
-def f32(value):
-    """The float32 nearest to a double; products, quotients and sums of two float32 come out exactly so."""
-    return struct.unpack("<f", struct.pack("<f", value))[0]
-
-
 def summed(values, rounded):
     """numpy's order of adding: below 8 in turn, up to 128 in 8 lanes, above in halves."""
     total = 0.0
@@ -152,7 +149,8 @@ def summed(values, rounded):
 
 def softmax(logits, temperature):
     z = [f32(logit / temperature) for logit in logits]
-    p = [f32(math.exp(f32(value - max(z)))) for value in z]
+    top = max(z)
+    p = [exp(f32(value - top)) for value in z]
     total = summed(p, f32)
     return [f32(value / total) for value in p]
 
@@ -165,7 +163,7 @@ def expected_answer(request):
     temperature = request["by_options"].get(f"{kind}:{size}", request["temperature"][index])
     temperature = min(5.0, max(0.5, temperature)) if math.isfinite(temperature) else 1.0
     p = softmax(logits, f32(temperature))
-    terms = [f32(value * f32(math.log(max(value, f32(1e-12))))) for value in p]
+    terms = [f32(value * log(max(value, f32(1e-12)))) for value in p]
     spread = 1.0 if count < 2 else min(1.0, max(0.0, f32(1.0 - f32(-summed(terms, f32) / f32(math.log(count))))))
     answer = {"type": kind}
     if kind == "choice":
@@ -308,7 +306,6 @@ def main():
     python = os.path.join(options.environment, "bin", "python")
     if os.path.realpath(sys.prefix) != os.path.realpath(options.environment):
         os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
-    sys.path.insert(0, HERE)
     import oracle_strings
     import oracle_tokenizers
 
