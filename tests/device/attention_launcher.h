@@ -36,7 +36,7 @@ class AttentionLaunch : public EveryWay {
  protected:
   void SetUp() override;
   [[nodiscard]] cuda::LaunchContext context() {
-    return {stream_->get(), *kernels_, state_, GetParam().precision, cuda::Handles::kResolved};
+    return {stream_->get(), *kernels_, state_, GetParam().precision, ops::Handles::kResolved};
   }
   [[nodiscard]] std::int64_t size() const { return is_bf16() ? 2 : 4; }
   // `launch(out)` on fresh NaN memory for [rows, kLauncherWidth]; what it wrote.
