@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/cuda/cuda_backend.h"
 #include "engine/cuda/kernels/kernel_list.h"
+#include "engine/cuda/range.h"
 #include "engine/cuda/runtime_error.h"
 
 namespace abba::cuda {
@@ -19,12 +20,20 @@ constexpr std::size_t kDownloadBytes = std::size_t{1} << 20U;
 
 class DeviceArena final : public ops::Arena {
  public:
-  explicit DeviceArena(std::size_t size_bytes) : memory_(size_bytes, "activations of one shape") {}
+  // `total_bytes`: of the backend's arenas, which this one counts in.
+  DeviceArena(std::size_t size_bytes, std::size_t& total_bytes)
+      : memory_(size_bytes, "activations of one shape"), total_bytes_(total_bytes) {
+    total_bytes_ += size_bytes;
+  }
+  DeviceArena(const DeviceArena&) = delete;
+  DeviceArena& operator=(const DeviceArena&) = delete;
+  ~DeviceArena() override { total_bytes_ -= memory_.size_bytes(); }
   std::byte* data() override { return memory_.data(); }
   std::size_t size_bytes() const override { return memory_.size_bytes(); }
 
  private:
   DeviceBuffer memory_;
+  std::size_t& total_bytes_;
 };
 
 DeviceInfo usable_device(const Settings& settings) {
@@ -86,6 +95,14 @@ tensor::DType CudaBackend::act() const {
   return settings_.precision == ops::Precision::kBf16 ? tensor::DType::kBf16 : tensor::DType::kF32;
 }
 
+void CudaBackend::begin_range(const char* name) {
+  cuda::begin_range(name);
+}
+
+void CudaBackend::end_range() {
+  cuda::end_range();
+}
+
 LaunchContext CudaBackend::context() {
   return {stream_.get(), kernels_, state_, settings_.precision, settings_.choices.handles};
 }
@@ -101,9 +118,7 @@ void CudaBackend::note_library(int status) {
 }
 
 std::unique_ptr<ops::Arena> CudaBackend::make_arena(std::size_t size_bytes) {
-  auto arena = std::make_unique<DeviceArena>(size_bytes);
-  arena_bytes_ += size_bytes;
-  return arena;
+  return std::make_unique<DeviceArena>(size_bytes, arena_bytes_);
 }
 
 void CudaBackend::plan_upload(std::size_t size_bytes) {

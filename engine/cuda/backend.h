@@ -29,7 +29,7 @@ struct Settings {
 struct Report {
   DeviceInfo device;
   std::size_t weight_bytes = 0;   // of the weights themselves
-  std::size_t arena_bytes = 0;    // of every arena made
+  std::size_t arena_bytes = 0;    // of the arenas alive
   std::size_t scratch_bytes = 0;  // accumulators, the library's workspace, rests of slabs
   std::size_t used_bytes = 0;     // of the device, by this process and others
   std::vector<std::string> loaded_kernels;

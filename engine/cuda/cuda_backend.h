@@ -36,6 +36,9 @@ class CudaBackend final : public ops::Backend {
   std::int64_t launch_count() const override { return state_.launches; }
   ops::Choices runnable_choices(const ops::Extent& extent, std::string* note) override;
 
+  void begin_range(const char* name) override;
+  void end_range() override;
+
   ops::WeightId prepare_matrix(std::string_view name, tensor::ConstView weight) override;
   ops::WeightId prepare_vector(std::string_view name, tensor::ConstView weight,
                                ops::VectorRole role) override;
@@ -142,7 +145,7 @@ class CudaBackend final : public ops::Backend {
   DeviceBuffer accumulators_;  // fp32 [rows, 2 * columns] of a gated product
   PinnedBuffer upload_staging_;
   PinnedBuffer download_staging_;
-  std::size_t arena_bytes_ = 0;  // of every arena made
+  std::size_t arena_bytes_ = 0;  // of the arenas alive; none outlives the backend
   int library_status_ = 0;       // of the first product that could not be started
   std::int64_t uploads_ = 0;
   std::int64_t synchronizations_ = 0;

@@ -4,12 +4,20 @@
 
 namespace abba::cuda {
 
-Range::Range(const char* name) {
+void begin_range(const char* name) {
   nvtxRangePushA(name);
 }
 
-Range::~Range() {
+void end_range() {
   nvtxRangePop();
+}
+
+Range::Range(const char* name) {
+  begin_range(name);
+}
+
+Range::~Range() {
+  end_range();
 }
 
 }  // namespace abba::cuda

@@ -4,6 +4,9 @@
 
 namespace abba::cuda {
 
+void begin_range(const char* name);
+void end_range();
+
 class Range {
  public:
   explicit Range(const char* name);  // a literal

@@ -28,6 +28,7 @@ void Network::linear(const PlannedLinear& planned, tensor::ConstView x, tensor::
 }
 
 void Network::run_encoder(LaunchPlan& plan, Tap* tap) {
+  const ops::Range range(backend_, "encoder");
   const RowBuffers& t = plan.tokens;
   backend_.embed_norm(
       {t.rows, config_.hidden_size, config_.vocab_size, static_cast<float>(config_.norm_eps)},
@@ -64,6 +65,7 @@ void Network::start_encoder_layer(LaunchPlan& plan, int layer, Tap* tap) {
 }
 
 void Network::run_encoder_layer(LaunchPlan& plan, int layer, Tap* tap) {
+  const ops::Range range(backend_, "encoder layer");
   const RowBuffers& t = plan.tokens;
   const std::int64_t d = config_.hidden_size;
   const std::int64_t f = config_.intermediate_size;
@@ -120,6 +122,7 @@ void Network::start_decision_layer(LaunchPlan& plan, int layer, Tap* tap) {
 // The one place that reads the level of head_last_layer: the plan has picked rows under
 // marker_rows.
 void Network::run_decision_layer(LaunchPlan& plan, int layer, Tap* tap) {
+  const ops::Range range(backend_, "decision layer");
   const RowBuffers& t = plan.tokens;
   const RowBuffers& p = plan.picked;
   const std::int64_t d = config_.hidden_size;

@@ -70,6 +70,7 @@ void Network::encode(LaunchPlan& plan, const Batch& batch, Tap* tap) {
 
 void Network::upload(LaunchPlan& plan, const Batch& batch) {
   ABBA_CHECK(batch.shape == plan.shape);
+  const ops::Range range(backend_, "upload");
   check_batch(batch, config_);
   const auto [rows, tokens, options] = plan.shape;
   const bool on_picked = plan.picked.rows > 0;
@@ -123,6 +124,7 @@ void Network::decide(LaunchPlan& plan, Decision& decision, Tap* tap) {
   const RowBuffers& source = plan.result();
   ABBA_CHECK(decision.logits.size() == at(slots));
   ABBA_CHECK(decision.actions.size() == at(rows * config_.action_count));
+  const ops::Range range(backend_, "head");
   copy_head_inputs(plan);
 
   backend_.gather_rows({slots, source.rows, d}, source.residual, plan.marker_rows, plan.markers);

@@ -77,6 +77,10 @@ class Backend {
     return effective_choices(choices(), extent, note);
   }
 
+  // ---- names for a profiler: a stretch of calls, nested; nothing where there is no tool.
+  virtual void begin_range(const char* /*name*/) {}
+  virtual void end_range() {}
+
   // ---- weights. `weight` is host memory, F32, F16 or BF16, contiguous. `name` is for messages.
   // Copied (rounded to act, packed), so the source may go away afterwards.
   virtual WeightId prepare_matrix(std::string_view name, tensor::ConstView weight) = 0;  // [N, K]
@@ -139,6 +143,18 @@ class Backend {
   virtual void action_features(const ActionFeaturesProblem& problem, tensor::ConstView raw_logits,
                                tensor::ConstView counts, tensor::ConstView first,
                                tensor::View logits, tensor::View features) = 0;
+};
+
+// A stretch of calls that a profiler shows under one name, a literal.
+class Range {
+ public:
+  Range(Backend& backend, const char* name) : backend_(backend) { backend_.begin_range(name); }
+  ~Range() { backend_.end_range(); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  Backend& backend_;
 };
 
 }  // namespace abba::ops

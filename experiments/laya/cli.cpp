@@ -7,7 +7,6 @@
 #include "engine/base/error.h"
 #include "engine/base/source_stamp.h"
 #include "experiments/laya/commands.h"
-#include "experiments/laya/engine_backend.h"
 #include "experiments/laya/engine_settings.h"
 #include "experiments/laya/laya_worker.h"
 
@@ -85,8 +84,8 @@ void add_compare_reference(CLI::App& app, int& result) {
   command->callback([&result] { result = compare_reference(options) ? 0 : kDoesNotCheckOut; });
 }
 
-void add_gemm_pin(CLI::App& app) {
-  static GemmPin options;
+void add_device_commands(CLI::App& app) {
+  static PlannedNetwork options;
   CLI::App* command = app.add_subcommand(
       "gemm-pin", "Time a GPU's matrix products and print rows for the table of pinned algorithms");
   command->add_option("checkpoint", options.checkpoint, "Checkpoint folder")->required();
@@ -96,6 +95,14 @@ void add_gemm_pin(CLI::App& app) {
       ->check(CLI::Range(0, 255))
       ->capture_default_str();
   command->callback([] { gemm_pin(options); });
+
+  static PlannedNetwork examined;
+  CLI::App* doctor_command =
+      app.add_subcommand("doctor", "Say what each backend would run on, or why it cannot");
+  doctor_command->add_option("--checkpoint", examined.checkpoint,
+                             "Load this one on the GPU and print the memory it takes");
+  doctor_command->add_option("--shape", examined.shapes, "ROWSxTOKENS[xOPTIONS] to plan for");
+  doctor_command->callback([] { doctor(examined); });
 }
 
 // `worker` takes no options of its own: the protocol configures it (--describe is the kit's).
@@ -119,12 +126,10 @@ int run_command_line(int argc, char** argv) {
   app.add_subcommand("worker", "Speak abba.worker/1 on stdin and stdout (started by abba)");
   add_checkpoint_commands(app, result);
   add_compare_reference(app, result);
-  add_gemm_pin(app);
+  add_device_commands(app);
   app.add_subcommand("variants", "List factors, levels and their exactness")->callback([] {
     std::fputs(variants_text().c_str(), stdout);
   });
-  app.add_subcommand("doctor", "Say what each backend would run on, or why it cannot")
-      ->callback([] { std::fputs(backends_text().c_str(), stdout); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -34,12 +34,16 @@ struct CompareReference {
 };
 bool compare_reference(const CompareReference& options);
 
-// Times the matrix products of a network's shapes and prints lines for the committed table.
-struct GemmPin {
-  std::string checkpoint;
+// A network on a GPU with its plans made.
+struct PlannedNetwork {
+  std::string checkpoint;           // may be empty for doctor
   std::vector<std::string> shapes;  // "1x48"
   int device = 0;
 };
-void gemm_pin(const GemmPin& options);
+// Times the matrix products of the shapes and prints lines for the committed table.
+void gemm_pin(const PlannedNetwork& options);
+// What each backend would run on, or why it cannot; with a checkpoint also the device memory it
+// takes with the shapes planned.
+void doctor(const PlannedNetwork& options);
 
 }  // namespace abba::laya

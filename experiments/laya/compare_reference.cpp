@@ -93,6 +93,7 @@ Difference compare_precision(const checkpoint::Checkpoint& checkpoint, const mod
       compare(used_slots(decision.logits, batch), used_slots(record.logits, batch));
   print("logits", logits);
   print("action_logits", compare(decision.actions, record.actions));
+  std::fputs(memory_text(*backend).c_str(), stdout);
   return logits;
 }
 

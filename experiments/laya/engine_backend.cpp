@@ -90,6 +90,20 @@ Json cuda_report_json(const ops::Backend& backend) {
                        {"unpinned", names(report.unpinned_products)}});
 }
 
+std::string cuda_memory_text(const ops::Backend& backend) {
+  const cuda::Report report = cuda::report_of(backend);
+  const auto mib = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  const std::size_t held = report.weight_bytes + report.scratch_bytes + report.arena_bytes;
+  char text[320];
+  std::snprintf(text, sizeof text,
+                "device memory: %.1f MiB of weights, %.1f of scratch, %.1f of arenas: %.1f, %.2f "
+                "times weights and arenas; the device has %.0f of %.0f MiB in use, by all\n",
+                mib(report.weight_bytes), mib(report.scratch_bytes), mib(report.arena_bytes),
+                mib(held), mib(held) / mib(report.weight_bytes + report.arena_bytes),
+                mib(report.used_bytes), mib(report.device.memory_bytes));
+  return text;
+}
+
 std::string cuda_rows_text(const ops::Backend& backend) {
   std::string text;
   for (const cuda::PinnedChoice& choice : cuda::pin_products(backend)) {
@@ -139,6 +153,9 @@ Json cuda_report_json(const ops::Backend&) {
 std::string cuda_rows_text(const ops::Backend&) {
   refuse_cuda();
 }
+std::string cuda_memory_text(const ops::Backend&) {
+  refuse_cuda();
+}
 std::string cuda_text() {
   return std::string("unavailable: ") + kWithout;
 }
@@ -166,6 +183,10 @@ std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::in
     levels.push_back({p.factor, p.level, std::string(p.to), p.proved, p.detail});
   }
   return levels;
+}
+
+std::string memory_text(const ops::Backend& backend) {
+  return backend.name() == "cuda" ? cuda_memory_text(backend) : std::string();
 }
 
 std::string pinned_rows_text(const ops::Backend& backend) {

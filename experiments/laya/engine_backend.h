@@ -37,6 +37,9 @@ std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::in
 // timed. Each is preceded by a comment with its times. Throws Error(kBadInput) for the CPU.
 std::string pinned_rows_text(const ops::Backend& backend);
 
+// The same for people: "device memory: 842 MiB of weights, ..."; empty for the CPU.
+std::string memory_text(const ops::Backend& backend);
+
 // One line for people about each backend of this program: what it would run on, or why it cannot.
 std::string backends_text();
 

@@ -25,9 +25,9 @@ model::Shape shape_of(const std::string& text) {
   return {rows, tokens, options};
 }
 
-}  // namespace
-
-void gemm_pin(const GemmPin& options) {
+// Calls use(backend) with the network of `checkpoint` planned for the shapes on a GPU.
+template <typename Use>
+void with_network(const PlannedNetwork& options, const Use& use) {
   const checkpoint::Checkpoint checkpoint(options.checkpoint);
   EngineSettings settings;
   settings.backend = "cuda";
@@ -35,7 +35,23 @@ void gemm_pin(const GemmPin& options) {
   const auto backend = make_backend(settings);
   model::Network network(checkpoint.config, checkpoint.file, *backend);
   for (const std::string& text : options.shapes) network.prepare(shape_of(text));
-  std::fputs(pinned_rows_text(*backend).c_str(), stdout);
+  use(*backend);
+}
+
+}  // namespace
+
+void gemm_pin(const PlannedNetwork& options) {
+  with_network(options, [](const ops::Backend& backend) {
+    std::fputs(pinned_rows_text(backend).c_str(), stdout);
+  });
+}
+
+void doctor(const PlannedNetwork& options) {
+  std::fputs(backends_text().c_str(), stdout);
+  if (options.checkpoint.empty()) return;
+  with_network(options, [](const ops::Backend& backend) {
+    std::fputs(memory_text(backend).c_str(), stdout);
+  });
 }
 
 }  // namespace abba::laya
