@@ -79,6 +79,7 @@ Report CudaBackend::report() const {
   report.loaded_kernels = kernels_.loaded();
   report.unavailable_kernels = kernels_.unavailable();
   report.unpinned_products = product_.unpinned();
+  report.refused_products = product_.refused();
   report.launches = state_.launches;
   report.uploads = uploads_;
   report.synchronizations = synchronizations_;

@@ -35,6 +35,7 @@ struct Report {
   std::vector<std::string> loaded_kernels;
   std::vector<UnavailableKernel> unavailable_kernels;
   std::vector<std::string> unpinned_products;  // gemm = pinned, but no row in the table
+  std::vector<std::string> refused_products;   // the library has no algorithm: plain_product runs
   std::int64_t launches = 0;
   std::int64_t uploads = 0;           // copies to the device
   std::int64_t synchronizations = 0;  // waits for the stream

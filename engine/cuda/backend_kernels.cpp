@@ -12,6 +12,7 @@
 #include "engine/cuda/kernels/gather_rows.h"
 #include "engine/cuda/kernels/geglu.h"
 #include "engine/cuda/kernels/layer_norm.h"
+#include "engine/cuda/kernels/plain_product.h"
 #include "engine/cuda/kernels/rope.h"
 #include "engine/cuda/kernels/transpose_heads.h"
 #include "engine/cuda/kernels/type_embedding.h"
@@ -47,9 +48,9 @@ void CudaBackend::require_kernels(std::span<const KernelRow> rows) {
 
 ops::Choices CudaBackend::runnable_choices(const ops::Extent& extent, std::string* note) {
   ops::Choices runnable = ops::effective_choices(settings_.choices, extent, note);
-  for (const auto& rows :
-       {embed_norm_kernels(), layer_norm_kernels(), add_kernels(), geglu_kernels(),
-        type_embedding_kernels(), gather_rows_kernels(), action_features_kernels()}) {
+  for (const auto& rows : {embed_norm_kernels(), layer_norm_kernels(), add_kernels(),
+                           geglu_kernels(), plain_product_kernels(), type_embedding_kernels(),
+                           gather_rows_kernels(), action_features_kernels()}) {
     require_kernels(rows);
   }
   if (runnable.attention_output == ops::AttentionOutput::kHeadMajor) {

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/cuda/cuda_backend.h"
 #include "engine/cuda/kernels/geglu.h"
+#include "engine/cuda/kernels/plain_product.h"
 #include "engine/cuda/product_parts.h"
 #include "engine/cuda/range.h"
 
@@ -30,14 +31,15 @@ ops::MatmulId CudaBackend::plan_matmul(const ops::MatmulProblem& problem, ops::W
     ABBA_CHECK(vector.shape.element_count() == problem.columns && vector.rounded != nullptr);
     bias = vector.rounded;
   }
-  PlannedMatmul planned{problem, weight_id, {}};
+  PlannedMatmul planned{problem, weight_id, bias, {}};
   const std::int64_t step = rows_at_a_time(problem);
   for (std::int64_t row = 0; row < problem.rows; row += step) {
     const std::int64_t rows = std::min(step, problem.rows - row);
     const ProductProblem product{rows,          products,
                                  problem.depth, finish_of(problem),
                                  act(),         is_geglu ? tensor::DType::kF32 : act()};
-    planned.parts.push_back({row, rows, product_.plan(product, bias)});
+    const int plan = uses_library(problem) ? product_.plan(product, bias) : Product::kNoPlan;
+    planned.parts.push_back({row, rows, plan});
   }
   const auto accumulator_bytes = static_cast<std::size_t>(is_geglu ? step * products * 4 : 0);
   if (accumulator_bytes > accumulators_.size_bytes()) {
@@ -71,16 +73,27 @@ void CudaBackend::run_part(const PlannedMatmul& planned, const ProductPart& part
   const std::byte* from = x + part.first_row * problem.depth * element;
   std::byte* to = y + part.first_row * problem.columns * element;
   const bool is_geglu = problem.epilogue == ops::Epilogue::kGeglu;
-  const int status = product_.run(part.plan, weight(planned.weight, WeightKind::kMatrix).data, from,
-                                  is_geglu ? accumulators_.data() : to, stream_.get());
-  ++state_.launches;
-  if (status != 0) return note_library(status);
+  multiply(planned, part, from, is_geglu ? accumulators_.data() : to);
   if (is_geglu) {
     launch_geglu({part.rows, problem.columns}, reinterpret_cast<const float*>(accumulators_.data()),
                  to, context());
   } else if (problem.epilogue == ops::Epilogue::kGelu) {
     launch_gelu(part.rows * problem.columns, to, context());
   }
+}
+
+void CudaBackend::multiply(const PlannedMatmul& planned, const ProductPart& part, const void* x,
+                           void* y) {
+  const ops::MatmulProblem& problem = planned.problem;
+  const void* matrix = weight(planned.weight, WeightKind::kMatrix).data;
+  if (part.plan == Product::kNoPlan) {
+    const bool relu = problem.epilogue == ops::Epilogue::kRelu;
+    const bool to_fp32 = problem.epilogue == ops::Epilogue::kGeglu;
+    return launch_plain_product({part.rows, product_columns(problem), problem.depth, relu, to_fp32},
+                                x, matrix, planned.bias, y, context());
+  }
+  ++state_.launches;
+  note_library(product_.run(part.plan, matrix, x, y, stream_.get()));
 }
 
 }  // namespace abba::cuda

@@ -102,11 +102,12 @@ class CudaBackend final : public ops::Backend {
   struct ProductPart {
     std::int64_t first_row = 0;
     std::int64_t rows = 0;
-    int plan = 0;
+    int plan = Product::kNoPlan;  // the library's, or without it
   };
   struct PlannedMatmul {
     ops::MatmulProblem problem;
     ops::WeightId weight;
+    const void* bias = nullptr;  // as act
     std::vector<ProductPart> parts;
   };
 
@@ -125,6 +126,8 @@ class CudaBackend final : public ops::Backend {
   void plan_tile(const AttentionExtent& extent);
   [[nodiscard]] AttentionTile tile_for(const AttentionExtent& extent) const;
   void note(int code, std::string_view what);
+  // What comes out of the product itself, before a kernel finishes it.
+  void multiply(const PlannedMatmul& planned, const ProductPart& part, const void* x, void* y);
   void note_library(int status);  // of a product that could not be started
   void run_part(const PlannedMatmul& planned, const ProductPart& part, const std::byte* x,
                 std::byte* y);

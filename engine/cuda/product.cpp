@@ -141,19 +141,16 @@ bool Product::check_pinned(const ProductProblem& p, const Shape& shape,
   return true;
 }
 
-Algorithm Product::choose(const ProductProblem& problem, const Shape& shape) {
+std::optional<Algorithm> Product::choose(const ProductProblem& problem, const Shape& shape) {
   Algorithm algorithm;
   if (gemm_ == ops::Gemm::kPinned) {
     if (check_pinned(problem, shape, algorithm)) return algorithm;
     unpinned_.push_back(problem_text(problem));
   }
   const std::vector<Algorithm> proposed = candidates(problem, 8);
-  if (proposed.empty()) {
-    throw base::Error(base::ErrorCode::kPreflight, "cuBLASLt " + lt_version_text(),
-                      "has no algorithm for the product " + problem_text(problem) +
-                          " on this device (" + platform_ + ")");
-  }
-  return proposed.front();
+  if (!proposed.empty()) return proposed.front();
+  refused_.push_back(problem_text(problem));
+  return std::nullopt;
 }
 
 int Product::add_plan(int shape, const ProductProblem& problem, const void* bias) {
@@ -165,9 +162,13 @@ int Product::add_plan(int shape, const ProductProblem& problem, const void* bias
 int Product::plan(const ProductProblem& problem, const void* bias) {
   ABBA_CHECK(problem.rows > 0 && problem.columns > 0 && problem.depth > 0);
   const auto found = shape_of_.find(problem);
-  if (found != shape_of_.end()) return add_plan(found->second, problem, bias);
+  if (found != shape_of_.end()) {
+    return found->second == kNoPlan ? kNoPlan : add_plan(found->second, problem, bias);
+  }
   Shape shape = make_shape(problem);
-  shape.algorithm = choose(problem, shape);
+  const std::optional<Algorithm> chosen = choose(problem, shape);
+  if (!chosen) return shape_of_[problem] = kNoPlan;
+  shape.algorithm = *chosen;
   shapes_.push_back(std::move(shape));
   const int index = static_cast<int>(shapes_.size()) - 1;
   shape_of_[problem] = index;
@@ -176,7 +177,9 @@ int Product::plan(const ProductProblem& problem, const void* bias) {
 
 std::vector<ProductProblem> Product::problems() const {
   std::vector<ProductProblem> all;
-  for (const auto& [problem, index] : shape_of_) all.push_back(problem);
+  for (const auto& [problem, index] : shape_of_) {
+    if (index != kNoPlan) all.push_back(problem);
+  }
   return all;
 }
 

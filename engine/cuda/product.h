@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ class Product {
   Product(std::string platform, ops::Gemm gemm);
 
   // `bias` is a device address of `columns` values of type out, null unless the problem has one.
-  // Throws base::Error if the library has no algorithm. Equal problems share one choice.
+  // Equal problems share one choice. kNoPlan if the library has no algorithm.
+  static constexpr int kNoPlan = -1;
   int plan(const ProductProblem& problem, const void* bias);
   // Starts the product; the addresses are multiples of kProductAlignmentBytes. Returns the
   // library's status, 0 for success.
@@ -47,6 +49,8 @@ class Product {
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_.size_bytes(); }
   // Problems planned so far for which gemm = pinned found no row.
   [[nodiscard]] const std::vector<std::string>& unpinned() const { return unpinned_; }
+  // Problems for which the library has no algorithm on this device.
+  [[nodiscard]] const std::vector<std::string>& refused() const { return refused_; }
 
  private:
   struct Shape {
@@ -58,7 +62,7 @@ class Product {
     MatmulDescriptor descriptor;
   };
   Shape make_shape(const ProductProblem& problem) const;
-  Algorithm choose(const ProductProblem& problem, const Shape& shape);
+  std::optional<Algorithm> choose(const ProductProblem& problem, const Shape& shape);
   [[nodiscard]] bool check_pinned(const ProductProblem& problem, const Shape& shape,
                                   Algorithm& algorithm) const;
   int add_plan(int shape, const ProductProblem& problem, const void* bias);
@@ -71,6 +75,7 @@ class Product {
   std::vector<Shape> shapes_;
   std::vector<Plan> plans_;
   std::vector<std::string> unpinned_;
+  std::vector<std::string> refused_;
 };
 
 }  // namespace abba::cuda

@@ -22,6 +22,11 @@ std::int64_t rows_at_a_time(const ops::MatmulProblem& problem) {
   return std::min(problem.rows, std::max(kLeastRows, fitting / kLeastRows * kLeastRows));
 }
 
+bool uses_library(const ops::MatmulProblem& problem) {
+  constexpr std::int64_t kLeastColumns = 8;
+  return product_columns(problem) >= kLeastColumns;
+}
+
 std::int64_t launches_of(const ops::MatmulProblem& problem) {
   const bool is_finished_apart =
       problem.epilogue == ops::Epilogue::kGeglu || problem.epilogue == ops::Epilogue::kGelu;

@@ -21,6 +21,9 @@ Finish finish_of(const ops::MatmulProblem& problem);
 std::int64_t product_columns(const ops::MatmulProblem& problem);
 // Rows of a piece; the last piece may have fewer.
 std::int64_t rows_at_a_time(const ops::MatmulProblem& problem);
+// Whether the library is asked at all: its tiles do not fit outputs of a few columns, for which
+// plain_product is meant (the scorer's one, the actions' few).
+bool uses_library(const ops::MatmulProblem& problem);
 // Kernels the whole starts.
 std::int64_t launches_of(const ops::MatmulProblem& problem);
 

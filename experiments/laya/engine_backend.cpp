@@ -87,7 +87,8 @@ Json cuda_report_json(const ops::Backend& backend) {
                        {"scratch_bytes", bytes(report.scratch_bytes)},
                        {"device_used_bytes", bytes(report.used_bytes)},
                        {"unavailable", unavailable},
-                       {"unpinned", names(report.unpinned_products)}});
+                       {"unpinned", names(report.unpinned_products)},
+                       {"refused_by_library", names(report.refused_products)}});
 }
 
 std::string cuda_memory_text(const ops::Backend& backend) {

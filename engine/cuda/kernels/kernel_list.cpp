@@ -11,6 +11,7 @@
 #include "engine/cuda/kernels/gather_rows.h"
 #include "engine/cuda/kernels/geglu.h"
 #include "engine/cuda/kernels/layer_norm.h"
+#include "engine/cuda/kernels/plain_product.h"
 #include "engine/cuda/kernels/rope.h"
 #include "engine/cuda/kernels/transpose_heads.h"
 #include "engine/cuda/kernels/type_embedding.h"
@@ -35,6 +36,7 @@ std::vector<KernelRow> all_kernels() {
   append(all, gather_rows_kernels());
   append(all, geglu_kernels());
   append(all, layer_norm_kernels());
+  append(all, plain_product_kernels());
   append(all, rope_kernels());
   append(all, transpose_heads_kernels());
   append(all, type_embedding_kernels());

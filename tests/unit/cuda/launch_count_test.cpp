@@ -3,6 +3,7 @@
 // The worker states the measured count as a fact; tests/device compares the two.
 #include <gtest/gtest.h>
 
+#include "engine/cuda/kernels/plain_product.h"
 #include "engine/cuda/product_parts.h"
 #include "engine/model/network.h"
 #include "engine/model/reference_forward.h"
@@ -163,6 +164,23 @@ TEST(LaunchCount, AGatedProductGoesPieceByPiece) {
   EXPECT_EQ(launches_of({48, 3072, 1024, ops::Epilogue::kNone, false}), 1);
   EXPECT_EQ(launches_of({48, 4096, 1024, ops::Epilogue::kRelu, true}), 1);
   EXPECT_EQ(launches_of({4, 1024, 1024, ops::Epilogue::kGelu, true}), 2);
+}
+
+TEST(LaunchCount, OutputsOfAFewColumnsGoWithoutTheLibrary) {
+  EXPECT_FALSE(uses_library({4, 1, 1024, ops::Epilogue::kNone, true}));
+  EXPECT_FALSE(uses_library({4, 7, 1024, ops::Epilogue::kNone, true}));
+  EXPECT_TRUE(uses_library({4, 8, 1024, ops::Epilogue::kNone, true}));
+  EXPECT_TRUE(uses_library({4, 4, 1024, ops::Epilogue::kGeglu, false}));
+}
+
+TEST(LaunchCount, APlainProductTakesAWarpAnElementUpToTheLargestGrid) {
+  EXPECT_EQ(plain_product_geometry(3, 3), (Geometry{{2}, {32, 8}}));
+  EXPECT_EQ(plain_product_geometry(8, 1), (Geometry{{1}, {32, 8}}));
+  EXPECT_TRUE(plain_product_geometry(0, 5).is_empty());
+  EXPECT_TRUE(is_launchable(plain_product_geometry(8 * kMostGridX, 1)));
+  EXPECT_EQ(plain_product_refusal(8 * kMostGridX, 1), "");
+  EXPECT_NE(plain_product_refusal(8 * kMostGridX + 1, 1), "");
+  EXPECT_NE(plain_product_refusal(std::int64_t{1} << 62U, std::int64_t{1} << 62U), "");
 }
 
 TEST(LaunchCount, BiasAndReluGoIntoTheProductsOwnRounding) {
