@@ -74,9 +74,9 @@ ABBA_BOTH float from_bits(std::uint32_t bits) {
 #endif
 }
 
-// max(x, 0) as the reference means it: +0 for -0, a NaN stays one.
+// max(0, x): -0 for -0 as on the CPU, a NaN stays one.
 ABBA_BOTH float relu(float x) {
-  return x <= 0.0F ? 0.0F : x;
+  return x < 0.0F ? 0.0F : x;
 }
 
 // The rotation of one pair: low = x[d], high = x[d + 32].
@@ -87,13 +87,14 @@ ABBA_BOTH float rotate_high(float low, float high, float cosine, float sine) {
   return round_add(round_mul(high, cosine), round_mul(low, sine));
 }
 
-// e^x for x <= 0; 0 below -87.33654. The integer nearest to x / ln 2 is read off a sum with 1.5 *
-// 2^23, which rounds exactly as a conversion would and leaves it in the low bits.
+// e^x for x <= 0; 0 from -87.33654 down, a NaN stays one. The integer nearest to x / ln 2 is read
+// off a sum with 1.5 * 2^23, which rounds exactly as a conversion would and leaves it in the low
+// bits.
 ABBA_BOTH float exp_nonpositive(float x) {
   constexpr float kShift = 12582912.0F;
-  const float clamped = x > -88.0F ? x : -88.0F;
+  const float clamped = x < -88.0F ? -88.0F : x;
   float shifted = round_add(round_mul(clamped, 1.44269504F), kShift);
-  shifted = shifted > kShift - 126.0F ? shifted : kShift - 126.0F;
+  shifted = shifted < kShift - 126.0F ? kShift - 126.0F : shifted;
   const float n = round_sub(shifted, kShift);
   float r = fused(n, -0.693359375F, clamped);
   r = fused(n, 2.12194440e-4F, r);
@@ -106,7 +107,7 @@ ABBA_BOTH float exp_nonpositive(float x) {
   p = fused(p, r, 1.0F);
   p = fused(p, r, 1.0F);
   const float power_of_two = from_bits((bits_of(shifted) << 23U) + (127U << 23U));
-  return x >= -87.33654F ? round_mul(p, power_of_two) : 0.0F;
+  return x <= -87.33654F ? 0.0F : round_mul(p, power_of_two);
 }
 
 // x Phi(x) with the exact (erf) Phi; method and error bounds: engine/cpu/vector_math.h, whose bits
