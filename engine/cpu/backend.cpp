@@ -102,7 +102,11 @@ ops::MatmulId CpuBackend::plan_matmul(const ops::MatmulProblem& problem, ops::We
   const tensor::Shape expected{is_geglu ? 2 * problem.columns : problem.columns, problem.depth};
   ABBA_CHECK(product_->shape_of(matrix) == expected && problem.rows > 0);
   ABBA_CHECK(problem.has_bias == bias.is_valid() && !(is_geglu && problem.has_bias));
-  return {product_->plan(problem, matrix, vector(bias, problem.columns))};
+  const std::tuple key{problem.rows, weight_id.index, bias.index, problem.epilogue};
+  const auto found = planned_.find(key);
+  if (found != planned_.end()) return found->second;
+  const ops::MatmulId made{product_->plan(problem, matrix, vector(bias, problem.columns))};
+  return planned_.emplace(key, made).first->second;
 }
 
 void CpuBackend::reserve_attention(std::int64_t keys) {

@@ -2,7 +2,9 @@
 // and pack), backend.cpp (shapes, transfer, making one), backend_operations.cpp (requests).
 #pragma once
 
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/cpu/backend.h"
@@ -95,6 +97,8 @@ class CpuBackend final : public ops::Backend {
   std::unique_ptr<Product> product_;
   std::vector<Weight> weights_;
   std::size_t weight_bytes_ = 0;  // without the product's
+  // (rows, weight, bias, epilogue): a shape planned again, after it was forgotten, adds nothing.
+  std::map<std::tuple<std::int64_t, int, int, ops::Epilogue>, ops::MatmulId> planned_;
   std::int64_t most_keys_ = 0;
   std::vector<tensor::Buffer> attention_scratch_;  // one a thread
 };

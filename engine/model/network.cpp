@@ -52,6 +52,10 @@ LaunchPlan& Network::prepare(const Shape& shape) {
   return *plans_.emplace(shape, std::move(plan)).first->second;
 }
 
+void Network::forget(const Shape& shape) {
+  plans_.erase(shape);
+}
+
 Decision Network::make_decision(const LaunchPlan& plan) const {
   Decision decision;
   decision.logits.resize(at(plan.shape.rows * plan.shape.options));
@@ -118,12 +122,15 @@ void Network::copy_head_inputs(LaunchPlan& plan) {
 }
 
 void Network::decide(LaunchPlan& plan, Decision& decision, Tap* tap) {
+  score(plan, tap);
+  read_decision(plan, decision);
+}
+
+void Network::score(LaunchPlan& plan, Tap* tap) {
   const auto [rows, tokens, options] = plan.shape;
   const std::int64_t d = config_.hidden_size;
   const std::int64_t slots = rows * options;
   const RowBuffers& source = plan.result();
-  ABBA_CHECK(decision.logits.size() == at(slots));
-  ABBA_CHECK(decision.actions.size() == at(rows * config_.action_count));
   const ops::Range range(backend_, "head");
   copy_head_inputs(plan);
 
@@ -143,6 +150,12 @@ void Network::decide(LaunchPlan& plan, Decision& decision, Tap* tap) {
     tap->see(Stage::kLogits, 0, backend_, plan.logits);
     tap->see(Stage::kActions, 0, backend_, plan.actions);
   }
+}
+
+void Network::read_decision(LaunchPlan& plan, Decision& decision) {
+  const auto [rows, tokens, options] = plan.shape;
+  ABBA_CHECK(decision.logits.size() == at(rows * options));
+  ABBA_CHECK(decision.actions.size() == at(rows * config_.action_count));
   backend_.download(plan.logits, decision.logits.data());
   backend_.download(plan.actions, decision.actions.data());
 }

@@ -37,6 +37,8 @@ class Network {
   // The plan of a shape, made at the first call with it. Throws Error(kBadInput) for an impossible
   // shape, std::bad_alloc (or the backend's error) if there is no memory for it.
   LaunchPlan& prepare(const Shape& shape);
+  // Gives up a shape's plan and its memory; references to it end. Nothing if there is none.
+  void forget(const Shape& shape);
   [[nodiscard]] Decision make_decision(const LaunchPlan& plan) const;
 
   // Checks the batch (Error(kBadInput), nothing computed), uploads it, runs encoder, type embedding
@@ -47,6 +49,9 @@ class Network {
   void run_encoder(LaunchPlan& plan, Tap* tap = nullptr);
   // Scorer and action head on what encode left in the plan, then reads both results back.
   void decide(LaunchPlan& plan, Decision& decision, Tap* tap = nullptr);
+  // The two parts of decide, for spans: score starts both heads; read_decision waits and copies.
+  void score(LaunchPlan& plan, Tap* tap = nullptr);
+  void read_decision(LaunchPlan& plan, Decision& decision);
 
   // What the heads read, fp32 [B, 1 + K, D]: row 0, then the markers (row 0 again in unused slots),
   // the same for both levels of head_last_layer. For output checks; `hidden` must have that size.

@@ -59,6 +59,8 @@ PyValue from_json(const base::Json& value);
 [[nodiscard]] std::string python_str(const PyValue& value);
 // What json.dumps makes of a scalar used as a key: "null", "true", "1.5", the text of a string.
 [[nodiscard]] std::string python_key(const PyValue& value);
+// len(str(value)) in code points, of any value: what a limit on a state's size counts.
+[[nodiscard]] std::size_t python_str_length(const PyValue& value);
 // repr of a float: the shortest digits that round-trip, fixed for -4 <= exponent < 16.
 [[nodiscard]] std::string python_repr(double value);
 

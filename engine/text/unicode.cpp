@@ -165,6 +165,23 @@ void append_utf8(char32_t value, std::string& out) {
   }
 }
 
+bool is_printable(char32_t value) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(value))) {
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+      return false;
+    case UTF8PROC_CATEGORY_ZS:
+      return value == ' ';
+    default:
+      return true;
+  }
+}
+
 CharClass char_class(char32_t value) {
   return value < 0x80 ? ascii_class(static_cast<unsigned char>(value)) : class_by_category(value);
 }

@@ -35,6 +35,8 @@ void require_utf8(std::string_view text, std::string_view where);
 void append_utf8(char32_t value, std::string& out);
 
 [[nodiscard]] CharClass char_class(char32_t value);
+// Whether repr() of Python shows the character instead of escaping it.
+[[nodiscard]] bool is_printable(char32_t value);
 
 // Normalization form C of well-formed UTF-8, in time linear in its length (utf8proc's own ordering
 // of combining marks is quadratic in the length of a run of them, so it is done here). The original
