@@ -8,7 +8,8 @@
 #include "engine/base/source_stamp.h"
 #include "experiments/laya/commands.h"
 #include "experiments/laya/engine_settings.h"
-#include "experiments/laya/laya_worker.h"
+#include "experiments/laya/text_commands.h"
+#include "experiments/laya/text_worker.h"
 
 namespace abba::laya {
 namespace {
@@ -105,9 +106,89 @@ void add_device_commands(CLI::App& app) {
   doctor_command->callback([] { doctor(examined); });
 }
 
+void add_model_options(CLI::App* command, ModelOptions& model) {
+  command->add_option("checkpoint", model.checkpoint, "Checkpoint folder, tokenizer included")
+      ->required();
+  command->add_option("--backend", model.backend, "cpu or cuda")->capture_default_str();
+  command->add_option("--precision", model.precision, "auto, fp32 or bf16")->capture_default_str();
+  command->add_option("--threads", model.threads, "Of the CPU backend")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_option("--device", model.device, "Of the CUDA backend")->capture_default_str();
+  command->add_option("--lang-temperatures", model.language_temperatures,
+                      "JSON file {\"de\": {\"temperature\": [choice, score, noul]}, ...}");
+}
+
+void add_state_options(CLI::App* command, StateOptions& state) {
+  command->add_option("--state-file", state.file, "File of the state; - is standard input");
+  command->add_flag("--state-json", state.is_json, "The state is JSON, not text");
+}
+
+void add_decide(CLI::App& app) {
+  static Decide options;
+  CLI::App* command = app.add_subcommand("decide", "Answer typed questions about a state");
+  add_model_options(command, options.model);
+  command->add_option("state", options.state.text, "What the questions are about");
+  add_state_options(command, options.state);
+  command->add_option("--questions", options.questions.file, "JSON file {id: definition}");
+  command->add_option("--choice", options.questions.choices,
+                      "\"Question? | label: description | label\"");
+  command->add_option("--score", options.questions.scores, "\"Question? | level 0 | level 1\"");
+  command->add_option("--noul", options.questions.nouls, "\"Question?\", answered true or false");
+  command->add_option("--requests", options.requests,
+                      "JSON lines {\"state\", \"questions\"} instead; - is standard input");
+  command->add_option("--max-len", options.max_len, "Tokens of a row, at most");
+  command->add_option("--head-max-len", options.head_max_len, "Of question and options");
+  command->add_option("--lang", options.language, "Language of the state, for its temperatures");
+  command->add_flag("--json", options.json, "Print JSON on a terminal too");
+  command->add_flag("--rows", options.rows, "Add token ids, markers and logits to the JSON");
+  command->add_flag("--spans", options.spans, "Print where the time went to standard error");
+  command->callback([] { decide(options); });
+}
+
+void add_tokenize(CLI::App& app) {
+  static Tokenize options;
+  CLI::App* command = app.add_subcommand("tokenize", "Print the token rows of a request");
+  command->add_option("--tokenizer", options.tokenizer, "Folder with tokenizer.json")->required();
+  command->add_option("--questions", options.questions, "JSON file {id: definition}");
+  command->add_option("--state", options.state.text, "What the questions are about");
+  add_state_options(command, options.state);
+  command->add_option("--max-len", options.max_len, "Tokens of a row")->capture_default_str();
+  command->add_option("--head-max-len", options.head_max_len, "Of question and options")
+      ->capture_default_str();
+  command->add_flag("--ids", options.ids, "One line of numbers a row");
+  command->callback([] { tokenize(options); });
+}
+
+void add_serve(CLI::App& app, int& result) {
+  static Serve options;
+  CLI::App* command =
+      app.add_subcommand("serve", "Answer POST /v1/systemone and GET /health over HTTP");
+  add_model_options(command, options.model);
+  command->add_option("--host", options.host, "Address to bind")->capture_default_str();
+  command->add_option("--port", options.port, "0 = any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command->add_option("--key-file", options.key_file, "File with the bearer key to ask for");
+  command->add_flag("--open", options.open, "Bind elsewhere than loopback without a key");
+  command->add_option("--max-in-flight", options.most_waiting, "Requests waiting or running")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--max-connections", options.most_connections, "Open connections")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--timeout", options.timeout_s, "Seconds to send a request, or to wait")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command->add_option("--drain", options.drain_s, "Seconds for running requests after SIGTERM")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command->callback([&result] { result = serve(options) ? 0 : kBroken; });
+}
+
 // `worker` takes no options of its own: the protocol configures it (--describe is the kit's).
 int run_worker(int argc, char** argv) {
-  LayaWorker worker;
+  TextWorker worker;
   return abba_worker::run(worker, argc, argv);
 }
 
@@ -127,6 +208,9 @@ int run_command_line(int argc, char** argv) {
   add_checkpoint_commands(app, result);
   add_compare_reference(app, result);
   add_device_commands(app);
+  add_decide(app);
+  add_tokenize(app);
+  add_serve(app, result);
   app.add_subcommand("variants", "List factors, levels and their exactness")->callback([] {
     std::fputs(variants_text().c_str(), stdout);
   });

@@ -122,10 +122,10 @@ abba_worker::Description LayaWorker::describe() {
   for (const ops::VariantTable& table : ops::variant_tables()) {
     description.factors.push_back(factor_of(table));
   }
-  description.workload_form
-      .set("input",
-           "{\"fixture\": NAME}, {\"shape\": [rows, tokens], \"seed\": n} or {\"hook\": {...}}")
-      .set("example", Json::parse(R"({"shape": [1, 48], "seed": 1})"));
+  description.workload_form.set(
+      "input",
+      "{\"fixture\": NAME}, {\"shape\": [rows, tokens], \"seed\": n} or {\"hook\": {...}}");
+  description.workload_form.set("example", Json::parse(R"({"shape": [1, 48], "seed": 1})"));
   const cpu::Description machine = cpu::describe();
   description.facts.set("isa", machine.isa);
   description.facts.set("product", machine.product);
@@ -187,6 +187,14 @@ LayaWorker::LoadedNetwork& LayaWorker::network(const std::string& name) {
     loaded->exactness = proved_exactness(loaded->checkpoint.config.hidden_size);
   }
   return *loaded;
+}
+
+model::Network& LayaWorker::loaded_network(const std::string& checkpoint) {
+  return network(checkpoint).network;
+}
+
+const Json& LayaWorker::proofs_of(const std::string& checkpoint) {
+  return network(checkpoint).exactness;
 }
 
 std::unique_ptr<LayaWorker::PreparedWorkload> LayaWorker::make_workload(

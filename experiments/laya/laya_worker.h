@@ -34,6 +34,11 @@ class LayaWorker : public abba_worker::Worker {
   std::vector<abba_worker::Tensor> outputs(const std::vector<std::string>& stages,
                                            bool values) override;
 
+ protected:
+  // Of a files entry, which is loaded at the first call.
+  model::Network& loaded_network(const std::string& checkpoint);
+  const abba_worker::Json& proofs_of(const std::string& checkpoint);
+
  private:
   struct LoadedNetwork;
   struct PreparedBatch;

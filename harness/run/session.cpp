@@ -120,12 +120,8 @@ std::vector<std::string> Session::boundaries(const record::Workload& workload) c
     return workload.boundaries;
   }
   const auto hello = record.hello.find("A");
-  if (hello != record.hello.end()) {
-    for (const auto& boundary : hello->second.boundaries) {
-      if (boundary.parent.empty()) {
-        return {boundary.name};
-      }
-    }
+  if (hello != record.hello.end() && !hello->second.boundaries.empty()) {
+    return {hello->second.boundaries.front().name};  // the default, as the kit has it
   }
   return {};
 }
