@@ -144,7 +144,8 @@ ops::Choices read_choices(const std::map<std::string, std::string>& levels) {
 void check_factors(const std::map<std::string, std::string>& levels, const std::string& backend) {
   for (const auto& [factor, level] : levels) {
     const std::string_view owner = ops::variant_table(factor).backend;
-    if (owner.empty() || owner == backend) continue;
+    // The kit fills in the default of every factor; only another level was asked for by somebody.
+    if (owner.empty() || owner == backend || level == ops::level_of({}, factor)) continue;
     throw Error(ErrorCode::kBadInput, "factors",
                 "name \"" + factor + "\", which the backend \"" + std::string(owner) +
                     "\" has and \"" + backend + "\" has not: leave it out");
