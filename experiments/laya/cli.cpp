@@ -186,6 +186,28 @@ void add_serve(CLI::App& app, int& result) {
   command->callback([&result] { result = serve(options) ? 0 : kBroken; });
 }
 
+void add_time(CLI::App& app) {
+  static TimeForward options;
+  CLI::App* command =
+      app.add_subcommand("time", "Time forward passes, for work on kernels; nothing to publish");
+  command->add_option("checkpoint", options.network.checkpoint, "Checkpoint folder")->required();
+  command->add_option("--shape", options.network.shapes, "ROWSxTOKENS, as often as you like")
+      ->required();
+  command->add_option("--factor", options.factors, "FACTOR=LEVEL, as often as you like");
+  command->add_option("--backend", options.backend, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--precision", options.precision, "bf16 or fp32")->capture_default_str();
+  command->add_option("--device", options.network.device, "GPU")->check(CLI::Range(0, 255));
+  command->add_option("--threads", options.threads, "Of the CPU backend")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_option("--count", options.count, "Passes timed")
+      ->check(CLI::Range(5, 100000))
+      ->capture_default_str();
+  command->callback([] { time_forward(options); });
+}
+
 // `worker` takes no options of its own: the protocol configures it (--describe is the kit's).
 int run_worker(int argc, char** argv) {
   TextWorker worker;
@@ -208,6 +230,7 @@ int run_command_line(int argc, char** argv) {
   add_checkpoint_commands(app, result);
   add_compare_reference(app, result);
   add_device_commands(app);
+  add_time(app);
   add_decide(app);
   add_tokenize(app);
   add_serve(app, result);

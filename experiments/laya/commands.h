@@ -40,6 +40,25 @@ struct PlannedNetwork {
   std::vector<std::string> shapes;  // "1x48"
   int device = 0;
 };
+// Times forward passes; nothing to publish.
+struct TimeForward {
+  PlannedNetwork network;
+  std::string backend = "cpu";
+  std::string precision = "bf16";
+  std::vector<std::string> factors;  // "rope=r1_h8"
+  int threads = 1;                   // of the CPU backend
+  int count = 100;
+};
+void time_forward(const TimeForward& options);
+
+// "32x512" or, with the slots of markers a row has, "32x512x4".
+struct ShapeText {
+  std::int64_t rows = 0;
+  std::int64_t tokens = 0;
+  std::int64_t options = 4;
+};
+ShapeText read_shape(const std::string& text);
+
 // Times the matrix products of the shapes and prints lines for the committed table.
 void gemm_pin(const PlannedNetwork& options);
 // What each backend would run on, or why it cannot; with a checkpoint also the device memory it

@@ -8,10 +8,7 @@
 #include "experiments/laya/engine_backend.h"
 
 namespace abba::laya {
-namespace {
-
-// "32x512" or, with the slots of markers a row has, "32x512x4".
-model::Shape shape_of(const std::string& text) {
+ShapeText read_shape(const std::string& text) {
   long long rows = 0;
   long long tokens = 0;
   long long options = 4;
@@ -25,6 +22,8 @@ model::Shape shape_of(const std::string& text) {
   return {rows, tokens, options};
 }
 
+namespace {
+
 // Calls use(backend) with the network of `checkpoint` planned for the shapes on a GPU.
 template <typename Use>
 void with_network(const PlannedNetwork& options, const Use& use) {
@@ -34,7 +33,10 @@ void with_network(const PlannedNetwork& options, const Use& use) {
   settings.device = options.device;
   const auto backend = make_backend(settings);
   model::Network network(checkpoint.config, checkpoint.file, *backend);
-  for (const std::string& text : options.shapes) network.prepare(shape_of(text));
+  for (const std::string& text : options.shapes) {
+    const ShapeText shape = read_shape(text);
+    network.prepare({shape.rows, shape.tokens, shape.options});
+  }
   use(*backend);
 }
 

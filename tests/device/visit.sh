@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # visit.sh STAGE... : runs a bundle made by make_visit.sh on a machine with a GPU and nothing else of
-# the project. Stages: ops, sanitizer, networks, parity, bisector. They run at once, each into a log of
+# the project. Stages: ops, sanitizer, networks, parity, bisector, speed. They run at once, each into a log of
 # its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
 # Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
 set -uo pipefail
@@ -94,6 +94,19 @@ run_bisector() {
     --out "$logs/bisector"
 }
 
+# Times and timed algorithms mean something on an idle GPU alone: ask for this stage by itself.
+run_speed() {
+  local laya=$bundle/bin/abba-laya english=$ABBA_DEVICE_CHECKPOINTS/english
+  local shapes=(--shape 1x48 --shape 1x64 --shape 1x176 --shape 1x512 --shape 4x64 --shape 8x187 --shape 32x512)
+  stage speed 240 bash -ec "
+    $laya time $english --backend cuda ${shapes[*]}
+    $laya time $english --backend cuda ${shapes[*]} --factor gemm=pinned
+    $laya time $english --backend cuda ${shapes[*]} --factor rope=row_block_32 --factor attention_output=head_major \
+      --factor bias=strided_div64 --factor head_last_layer=all_tokens --factor upload=separate_sync --factor handles=per_launch
+    $laya doctor --checkpoint $english --shape 1x48
+    $laya gemm-pin $english ${shapes[*]} >$logs/pinned_rows.inc"
+}
+
 table() {
   local log name rc passed
   printf '%-28s %4s %5s %7s %7s\n' stage exit s passed failed
@@ -107,13 +120,14 @@ table() {
   echo "-- failed tests"
   grep -hE '^\[  FAILED  \].* ms\)' "$logs"/*.log | sort | uniq -c | sort -rn | head -60
   grep -hE '^(check |decisions|record|tolerance)|ERROR SUMMARY|RACECHECK SUMMARY' "$logs"/*.log | cut -c1-170 | head -70
+  grep -hE ' encoder min|device memory' "$logs"/speed.log 2>/dev/null | cut -c1-200
   grep -hE 'branches .*free|unavailable' "$logs"/parity_*.log 2>/dev/null | cut -c1-200
 }
 
 environment >"$logs/environment.log" 2>&1
 cat "$logs/environment.log"
 declare -a pids=()
-case " $* " in *networks* | *parity* | *bisector*) make_checkpoints ;; esac
+case " $* " in *networks* | *parity* | *bisector* | *speed*) make_checkpoints ;; esac
 for wanted in "$@"; do
   case "$wanted" in
     ops) run_ops ;;
@@ -126,6 +140,7 @@ for wanted in "$@"; do
     networks) run_networks ;;
     parity) run_parity ;;
     bisector) run_bisector ;;
+    speed) run_speed ;;
     ops | sanitizer) ;;
     *) echo "visit.sh: no stage \"$wanted\"" >&2; exit 2 ;;
   esac
