@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/cuda/cuda_backend.h"
+#include "engine/cuda/kernels/gated_product.h"
 #include "engine/cuda/kernels/geglu.h"
 #include "engine/cuda/kernels/plain_product.h"
 #include "engine/cuda/product_parts.h"
@@ -32,8 +33,9 @@ ops::MatmulId CudaBackend::plan_matmul(const ops::MatmulProblem& problem, ops::W
     bias = vector.rounded;
   }
   PlannedMatmul planned{problem, weight_id, bias, {}};
-  const std::int64_t step = rows_at_a_time(problem);
-  for (std::int64_t row = 0; row < problem.rows; row += step) {
+  planned.is_one_kernel = runs_gated_kernel(problem);
+  const std::int64_t step = planned.is_one_kernel ? 0 : rows_at_a_time(problem);
+  for (std::int64_t row = 0; step > 0 && row < problem.rows; row += step) {
     const std::int64_t rows = std::min(step, problem.rows - row);
     const ProductProblem product{rows,          products,
                                  problem.depth, finish_of(problem),
@@ -50,6 +52,13 @@ ops::MatmulId CudaBackend::plan_matmul(const ops::MatmulProblem& problem, ops::W
   return {static_cast<std::int32_t>(matmuls_.size()) - 1};
 }
 
+// A kernel that cannot be loaded is noted by the set; the library then computes the product.
+bool CudaBackend::runs_gated_kernel(const ops::MatmulProblem& problem) {
+  if (!uses_gated_kernel(problem, settings_.precision)) return false;
+  const GatedTile tile = best_gated_tile(problem.rows, problem.columns);
+  return kernels_.is_available(gated_product_kernel(tile));
+}
+
 void CudaBackend::matmul(ops::MatmulId id, tensor::ConstView x, tensor::View y) {
   const Range range("matmul");
   ABBA_CHECK(id.index >= 0 && static_cast<std::size_t>(id.index) < matmuls_.size());
@@ -60,6 +69,12 @@ void CudaBackend::matmul(ops::MatmulId id, tensor::ConstView x, tensor::View y) 
   ABBA_CHECK(y.is_contiguous() && y.dtype() == act() &&
              y.element_count() == problem.rows * problem.columns);
   ABBA_CHECK(is_aligned(x.data()) && is_aligned(y.data()));
+  if (planned.is_one_kernel) {
+    return launch_gated_product(best_gated_tile(problem.rows, problem.columns), problem.rows,
+                                problem.columns, problem.depth, x.data(),
+                                weight(planned.weight, WeightKind::kMatrix).data, y.data(),
+                                context());
+  }
   for (const ProductPart& part : planned.parts) {
     run_part(planned, part, static_cast<const std::byte*>(x.data()),
              static_cast<std::byte*>(y.data()));

@@ -109,6 +109,7 @@ class CudaBackend final : public ops::Backend {
     ops::WeightId weight;
     const void* bias = nullptr;  // as act
     std::vector<ProductPart> parts;
+    bool is_one_kernel = false;  // gated_product.h; has no parts
   };
 
   [[nodiscard]] tensor::DType act() const;
@@ -129,6 +130,7 @@ class CudaBackend final : public ops::Backend {
   // What comes out of the product itself, before a kernel finishes it.
   void multiply(const PlannedMatmul& planned, const ProductPart& part, const void* x, void* y);
   void note_library(int status);  // of a product that could not be started
+  [[nodiscard]] bool runs_gated_kernel(const ops::MatmulProblem& problem);
   void run_part(const PlannedMatmul& planned, const ProductPart& part, const std::byte* x,
                 std::byte* y);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/cuda/geometry.h"
+#include "engine/cuda/kernels/gated_product.h"
 
 namespace abba::cuda {
 
@@ -27,7 +28,14 @@ bool uses_library(const ops::MatmulProblem& problem) {
   return product_columns(problem) >= kLeastColumns;
 }
 
-std::int64_t launches_of(const ops::MatmulProblem& problem) {
+bool uses_gated_kernel(const ops::MatmulProblem& problem, ops::Precision precision) {
+  return problem.epilogue == ops::Epilogue::kGeglu && precision == ops::Precision::kBf16 &&
+         problem.rows <= kMostGatedRows &&
+         gated_product_refusal(problem.rows, problem.columns, problem.depth).empty();
+}
+
+std::int64_t launches_of(const ops::MatmulProblem& problem, ops::Precision precision) {
+  if (uses_gated_kernel(problem, precision)) return problem.rows > 0 ? 1 : 0;
   const bool is_finished_apart =
       problem.epilogue == ops::Epilogue::kGeglu || problem.epilogue == ops::Epilogue::kGelu;
   return ceil_div(problem.rows, rows_at_a_time(problem)) * (is_finished_apart ? 2 : 1);

@@ -1,8 +1,9 @@
 // What a matrix product with its epilogue becomes on the device, as pure functions:
 //   kNone, kRelu  one product; bias and relu on the fp32 accumulator, one rounding
 //   kGelu         the same, rounded; then gelu of the rounded values (two roundings, the recipe)
-//   kGeglu        fp32 accumulators [rows, 2N] to scratch, then gelu(u1) * u2, one rounding; piece
-//                 by piece, so that the accumulators stay in the cache
+//   kGeglu        bf16 of up to kMostGatedRows rows: one kernel of ours (kernels/gated_product.h);
+//                 else fp32 accumulators [rows, 2N] to scratch, then gelu(u1) * u2, one rounding;
+//                 piece by piece, so that the accumulators stay in the cache
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,14 @@
 
 namespace abba::cuda {
 
-// The most bytes of accumulators a piece of a gated product has, but for kLeastRows rows.
-inline constexpr std::int64_t kMostAccumulatorBytes = std::int64_t{40} << 20U;
+// The most bytes of accumulators a piece of a gated product has, but for kLeastRows rows. At the
+// English widths these are 1536 rows: 12 x 21 tiles of 128 x 256, two waves of 132 multiprocessors
+// with few left over, as the 3584 rows of the smaller models are.
+inline constexpr std::int64_t kMostAccumulatorBytes = std::int64_t{32} << 20U;
 inline constexpr std::int64_t kLeastRows = 256;
+// Beyond, the library's faster instructions are worth a second kernel and the accumulators' way
+// through the cache (computed, not yet measured).
+inline constexpr std::int64_t kMostGatedRows = 2048;
 
 Finish finish_of(const ops::MatmulProblem& problem);
 // Columns of the library's product: twice the problem's where it is gated.
@@ -24,7 +30,9 @@ std::int64_t rows_at_a_time(const ops::MatmulProblem& problem);
 // Whether the library is asked at all: its tiles do not fit outputs of a few columns, for which
 // plain_product is meant (the scorer's one, the actions' few).
 bool uses_library(const ops::MatmulProblem& problem);
-// Kernels the whole starts.
-std::int64_t launches_of(const ops::MatmulProblem& problem);
+// Whether a gated product is one kernel.
+bool uses_gated_kernel(const ops::MatmulProblem& problem, ops::Precision precision);
+// Kernels the whole starts, if each can be loaded.
+std::int64_t launches_of(const ops::MatmulProblem& problem, ops::Precision precision);
 
 }  // namespace abba::cuda

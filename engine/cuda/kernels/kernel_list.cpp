@@ -8,6 +8,7 @@
 #include "engine/cuda/kernels/attention_wrapper.h"
 #include "engine/cuda/kernels/bias.h"
 #include "engine/cuda/kernels/embed_norm.h"
+#include "engine/cuda/kernels/gated_product.h"
 #include "engine/cuda/kernels/gather_rows.h"
 #include "engine/cuda/kernels/geglu.h"
 #include "engine/cuda/kernels/layer_norm.h"
@@ -33,6 +34,7 @@ std::vector<KernelRow> all_kernels() {
   append(all, attention_wrapper_kernels());
   append(all, bias_kernels());
   append(all, embed_norm_kernels());
+  append(all, gated_product_kernels());
   append(all, gather_rows_kernels());
   append(all, geglu_kernels());
   append(all, layer_norm_kernels());
