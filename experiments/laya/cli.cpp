@@ -205,6 +205,7 @@ void add_time(CLI::App& app) {
   command->add_option("--count", options.count, "Passes timed")
       ->check(CLI::Range(5, 100000))
       ->capture_default_str();
+  command->add_flag("--operations", options.by_operation, "Also each operation by itself");
   command->callback([] { time_forward(options); });
 }
 

@@ -48,6 +48,7 @@ struct TimeForward {
   std::vector<std::string> factors;  // "rope=r1_h8"
   int threads = 1;                   // of the CPU backend
   int count = 100;
+  bool by_operation = false;  // also each operation by itself
 };
 void time_forward(const TimeForward& options);
 

@@ -98,8 +98,15 @@ run_bisector() {
 run_speed() {
   local laya=$bundle/bin/abba-laya english=$ABBA_DEVICE_CHECKPOINTS/english
   local shapes=(--shape 1x48 --shape 1x64 --shape 1x176 --shape 1x512 --shape 4x64 --shape 8x187 --shape 32x512)
+  local seed=(--factor rope=row_block_32 --factor attention_output=head_major --factor bias=strided_div64
+    --factor head_last_layer=all_tokens --factor upload=separate_sync --factor handles=per_launch)
   stage speed 240 bash -ec "
-    $laya time $english --backend cuda ${shapes[*]}
+    $laya doctor --checkpoint $english --shape 1x48
+    $laya time $english --backend cuda ${shapes[*]} --operations
+    $laya time $english --backend cuda ${shapes[*]} --factor gemm=pinned
+    $laya time $english --backend cuda ${shapes[*]} ${seed[*]} --operations
+    $laya gemm-pin $english ${shapes[*]} >$logs/pinned_rows.inc"
+}
     $laya time $english --backend cuda ${shapes[*]} --factor gemm=pinned
     $laya time $english --backend cuda ${shapes[*]} --factor rope=row_block_32 --factor attention_output=head_major \
       --factor bias=strided_div64 --factor head_last_layer=all_tokens --factor upload=separate_sync --factor handles=per_launch
