@@ -107,12 +107,6 @@ run_speed() {
     $laya time $english --backend cuda ${shapes[*]} ${seed[*]} --operations
     $laya gemm-pin $english ${shapes[*]} >$logs/pinned_rows.inc"
 }
-    $laya time $english --backend cuda ${shapes[*]} --factor gemm=pinned
-    $laya time $english --backend cuda ${shapes[*]} --factor rope=row_block_32 --factor attention_output=head_major \
-      --factor bias=strided_div64 --factor head_last_layer=all_tokens --factor upload=separate_sync --factor handles=per_launch
-    $laya doctor --checkpoint $english --shape 1x48
-    $laya gemm-pin $english ${shapes[*]} >$logs/pinned_rows.inc"
-}
 
 table() {
   local log name rc passed
