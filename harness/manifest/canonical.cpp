@@ -173,6 +173,7 @@ void expand_words(const record::Manifest& manifest, Json& object) {
     put_known(evidence, "share", manifest.evidence.share);
     object.set("evidence", evidence);
   }
+  put_text(object, "reference_environment", manifest.reference_environment);
   object.set("independent_variable", manifest.independent_variable);
   object.set("combined", manifest.combined);
 }

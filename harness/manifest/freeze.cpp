@@ -92,6 +92,10 @@ FrozenSources freeze_sources(const record::Manifest& manifest, const Project& pr
   for (const record::Workload& workload : manifest.workloads) {
     frozen.digests["input/" + workload.id] = input_digest(workload, project, cache);
   }
+  if (!manifest.reference_environment.empty()) {
+    frozen.digests["reference_environment"] =
+        cache.digest(project.root / manifest.reference_environment);
+  }
   if (manifest.bind_registered) freeze_executables(manifest, project, cache, frozen);
   cache.save();
   return frozen;

@@ -18,6 +18,7 @@ void read_words(const Section& top, record::Manifest& manifest) {
   top.text("hypothesis", TextRule::kProse, manifest.hypothesis);
   top.text("rationale", TextRule::kProse, manifest.rationale);
   top.text("prior_data", TextRule::kProse, manifest.prior_data);
+  top.text("reference_environment", TextRule::kLine, manifest.reference_environment);
   top.text("independent_variable", TextRule::kLine, manifest.independent_variable);
   top.flag("combined", manifest.combined);
   top.command("worker", manifest.worker);

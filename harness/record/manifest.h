@@ -158,8 +158,9 @@ struct Manifest {
   std::string rationale;
   std::string prior_data = "none";
   Evidence evidence;
-  std::string independent_variable;  // a factor name, "rev", "executable", "worker" or "none"
-  bool combined = false;             // several factors differ on purpose: "unisolated"
+  std::string reference_environment;  // file that states another measurement's machine, or empty
+  std::string independent_variable;   // a factor name, "rev", "executable", "worker" or "none"
+  bool combined = false;              // several factors differ on purpose: "unisolated"
   Arm a;
   Arm b;
   std::vector<std::string> worker;  // common command; empty = the default worker

@@ -33,6 +33,11 @@ struct Identity {
   std::string value;
 };
 
+// Sources of the rows that a manifest's reference environment becomes.
+inline constexpr const char* kReferenceStated = "reference";       // key: what, value: stated
+inline constexpr const char* kReferenceHere = "reference/here";    // key: what, value: "SOURCE|KEY"
+inline constexpr const char* kReferenceTitle = "reference/title";  // key: file, value: title
+
 struct EnvironmentReading {
   std::int64_t slot = -1;  // -1 = not tied to a slot
   std::int64_t time_ns = 0;
