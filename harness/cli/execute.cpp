@@ -14,6 +14,7 @@
 #include "harness/cli/version.h"
 #include "harness/host/affinity.h"
 #include "harness/host/clock.h"
+#include "harness/host/device_lock.h"
 #include "harness/host/device_probe.h"
 #include "harness/host/identity.h"
 #include "harness/manifest/canonical.h"
@@ -128,7 +129,7 @@ class Executor {
     }
     in_.plan = plan_;
     in_.commands = run::arm_commands(manifest_, with_.loaded.project, command_sources());
-    const auto probe = host::open_device_probe();
+    probe_ = host::open_device_probe();
     const run::PreflightInputs inputs{manifest_,
                                       with_.lock,
                                       plan_,
@@ -136,16 +137,24 @@ class Executor {
                                       file_.parent_path(),
                                       own_program().string(),
                                       host::allowed_cpus(),
-                                      !with_.resume};
-    const run::Preflight found = run::preflight(inputs, *probe);
+                                      !with_.resume,
+                                      with_.require_device};
+    const run::Preflight found = run::preflight(inputs, *probe_);
     found.require();
     in_.files = found.files;
     in_.cpus = found.cpus;
     in_.notes = found.notes;
+    reserve(found.device);
+    in_.require_device = with_.require_device;
     in_.identity = host::host_identity();
-    for (auto& identity : host::device_identity(*probe)) {
+    for (auto& identity : host::device_identity(*probe_)) {
       in_.identity.push_back(std::move(identity));
     }
+    for (auto& identity : host::choice_identity(in_.device)) {
+      in_.identity.push_back(std::move(identity));
+    }
+    in_.identity.push_back({"harness", "worker cpus", host::cpu_list_text(in_.cpus.worker)});
+    in_.identity.insert(in_.identity.end(), found.reference.begin(), found.reference.end());
     in_.private_strings["host"] = host::host_name();
     in_.exploratory = exploratory();
     in_.run_file = fs::relative(fs::absolute(file_), with_.loaded.project.root).string();
@@ -156,6 +165,24 @@ class Executor {
                          "registered by the command that ran it, at " + with_.lock.registered_utc));
     }
     in_.resume_from = with_.resume ? &interrupted_ : nullptr;
+  }
+
+  // Held until the run is over: two harnesses never measure on one device. What was found before is
+  // asked again inside the reservation, when nobody else can be starting there.
+  void reserve(const host::DeviceChoice& device) {
+    if (!device.chosen()) {
+      return;
+    }
+    device_lock_ = std::make_unique<host::DeviceLock>(host::device_lock_folder(), device.uuid,
+                                                      base::utc_text(clock_.utc_seconds()));
+    if (!device_lock_->stale().empty()) {
+      in_.notes.push_back(
+          run::make_note(run::kStaleReservation, device.uuid, "left by " + device_lock_->stale()));
+    }
+    probe_ = host::open_device_probe();
+    record::DeviceWish same = manifest_.device;
+    same.wanted = device.uuid;
+    in_.device = host::choose_device(same, *probe_, clock_, nullptr);
   }
 
   // Executables that the manifest or the registration fix beforehand.
@@ -201,6 +228,10 @@ class Executor {
     host::EnvironmentWatch::Options watch;
     watch.experiment_cpus = in_.cpus.worker;
     watch.harness_cpus = in_.cpus.harness;
+    if (in_.device.chosen()) {
+      watch.device = probe_.get();
+      watch.device_uuid = in_.device.uuid;
+    }
     const auto environment = run::watch_environment(watch, clock_);
     ProgressLine progress(isatty(STDERR_FILENO) != 0, with_.quiet);
     const StopSignals signals;
@@ -300,6 +331,8 @@ class Executor {
   fs::path file_;
   std::string run_id_;
   record::RunRecord interrupted_;
+  std::unique_ptr<host::DeviceProbe> probe_;
+  std::unique_ptr<host::DeviceLock> device_lock_;
   run::RunInputs in_;
   run::RunResult result_;
 };

@@ -2,12 +2,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
-#include "harness/host/device_probe.h"
+#include "harness/host/device_choice.h"
+#include "harness/host/device_lock.h"
 #include "harness/host/doctor.h"
 #include "harness/workers/conformance.h"
 
@@ -29,6 +33,34 @@ const char* health_text(host::Health health) {
   }
   return "missing";
 }
+
+// The device for the workers of one command, reserved while this lives; they inherit it.
+class WorkersDevice {
+ public:
+  explicit WorkersDevice(const Options& options) {
+    record::DeviceWish wish;
+    wish.wanted = !options.device.empty()   ? options.device
+                  : options.require.empty() ? "none"
+                                            : "any";
+    host::SystemClock clock;
+    const auto probe = host::open_device_probe();
+    const auto folder = host::device_lock_folder();
+    const auto choice = host::choose_device(
+        wish, *probe, clock,
+        [&folder](const std::string& uuid) { return host::device_holder(folder, uuid); });
+    if (!choice.chosen()) {
+      return;
+    }
+    uuid_ = choice.uuid;
+    lock_ = std::make_unique<host::DeviceLock>(folder, uuid_, base::utc_text(clock.utc_seconds()));
+    ::setenv("CUDA_VISIBLE_DEVICES", uuid_.c_str(), 1);
+  }
+  [[nodiscard]] std::string uuid() const { return uuid_.empty() ? "none" : uuid_; }
+
+ private:
+  std::string uuid_;
+  std::unique_ptr<host::DeviceLock> lock_;
+};
 
 }  // namespace
 
@@ -54,7 +86,10 @@ int doctor_command(const Options& options) {
 }
 
 int worker_check_command(const Options& options) {
+  const WorkersDevice device(options);
   workers::ConformanceOptions with;
+  with.device = device.uuid();
+  with.require_device = !options.require.empty();
   with.workload_input_json = options.input;
   const auto rows = workers::conformance(options.words, with);
   int failed = 0;

@@ -203,7 +203,8 @@ int preflight_command(const Options& options) {
                                 loaded.project.root / "results" / loaded.manifest.id,
                                 own_program().string(),
                                 host::allowed_cpus(),
-                                true};
+                                true,
+                                options.require == "cuda"};
   const run::Preflight found = run::preflight(in, *probe);
   for (const auto& row : found.rows) {
     print((row.passed ? "  ok    " : "  FAIL  ") + row.name + ": " + row.text + "\n");

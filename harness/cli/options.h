@@ -31,6 +31,8 @@ struct Options {
   bool all = false;            // list: exploratory runs too
   std::string reason;          // withdraw
   std::string input;           // try, worker-check: a workload's input as JSON
+  std::string device;          // try, worker-check: "any" or a UUID, empty = none
+  std::string require;         // run, try, preflight, worker-check: "cuda" = fail without a device
   std::string reads = "wall";  // try
   int passes = 6;              // try
   int requests = 0;            // try: of a slot, 0 = the preset's rule

@@ -39,6 +39,15 @@ class CommandLine {
     return command;
   }
 
+  void takes_require(CLI::App* command) {
+    command->add_option("--require", options_.require, "cuda: fail where there is no CUDA device")
+        ->check(CLI::IsMember({"cuda"}));
+  }
+
+  void takes_device(CLI::App* command) {
+    command->add_option("--device", options_.device, "reserve a device: any, or a GPU's UUID");
+  }
+
   void manifest_commands() {
     CLI::App* check = with_manifest("check", "name every mistake of a manifest at once");
     check->add_flag("--expand", options_.expand, "print it with every default filled in");
@@ -49,7 +58,7 @@ class CommandLine {
     plan->add_flag("--json", options_.json, "for programs");
     CLI::App* reg = with_manifest("register", "freeze decisions and sources before measuring");
     reg->add_option("--supersede", options_.supersede, "digest of the registration to replace");
-    with_manifest("preflight", "what can be checked without starting a worker");
+    takes_require(with_manifest("preflight", "what can be checked without starting a worker"));
     with_manifest("build", "build the revisions that arms name");
     with_manifest("ledger", "what happened to registrations, as a graph");
     CLI::App* withdraw = with_manifest("withdraw", "withdraw a registration, with a reason");
@@ -66,6 +75,7 @@ class CommandLine {
         ->trigger_on_parse();
     run->add_option("--output", options_.output, "the run file to write");
     run->add_flag("--quiet", options_.quiet, "no progress, no summary");
+    takes_require(run);
     resume_ = run->get_option("--resume");
     CLI::App* quick = add("try", "compare two commands right now: abba try \"./old\" \"./new\"");
     quick->add_option("commands", options_.words, "two commands, each one word to the shell")
@@ -77,6 +87,8 @@ class CommandLine {
     quick->add_option("--passes", options_.passes, "passes, 6 or more for an interval");
     quick->add_option("--requests", options_.requests, "measured requests of a slot");
     quick->add_flag("--quiet", options_.quiet, "no progress");
+    takes_device(quick);
+    takes_require(quick);
   }
 
   void result_commands() {
@@ -106,6 +118,8 @@ class CommandLine {
     doctor->add_flag("--json", options_.json, "for programs");
     CLI::App* check = add("worker-check", "does a worker speak the protocol? -- COMMAND...");
     check->add_option("--input", options_.input, "a workload input to try, as JSON");
+    takes_device(check);
+    takes_require(check);
     check->add_option("command", options_.words, "the worker's command, after --")->required();
     CLI::App* laya = add("laya", "the embedded engine: forwards to abba-laya");
     laya->prefix_command();

@@ -59,6 +59,7 @@ Json try_manifest(const Options& options) {
        {"independent_variable", options.words[0] == options.words[1] ? "none" : "worker"},
        {"arms", std::move(arms)},
        {"workloads", std::move(workloads)},
+       {"device", options.device.empty() ? "none" : options.device},
        {"outputs", options.reads == "protocol" ? "bitwise" : "none"},
        {"protocol", std::move(protocol)},
        {"success", Json::object({{"claim", "faster"}})}});
@@ -88,6 +89,7 @@ int run_command(const Options& options) {
   execution.resume_file = options.resume_file;
   execution.output = options.output;
   execution.quiet = options.quiet;
+  execution.require_device = options.require == "cuda";
   return execute(execution);
 }
 
@@ -102,6 +104,7 @@ int try_command(const Options& options) {
   execution.loaded.manifest = *parsed.manifest;
   execution.loaded.project = manifest::find_project(std::filesystem::current_path());
   execution.kind = manifest::AttemptKind::kTried;
+  execution.require_device = options.require == "cuda";
   execution.quiet = options.quiet;
   return execute(execution);
 }

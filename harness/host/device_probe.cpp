@@ -1,90 +1,19 @@
 #include "harness/host/device_probe.h"
 
-#include <dlfcn.h>
-
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
-#include <cstring>
+
+#include "engine/base/text.h"
+#include "harness/host/nvml.h"
+#include "harness/host/proc_files.h"
+#include "harness/host/system_library.h"
 
 namespace abba::host {
 namespace {
 
-// One system library, opened while this lives.
-class Library {
- public:
-  explicit Library(const char* name) : name_(name), handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) {
-      const char* reason = ::dlerror();
-      problem_ = name_ + " cannot be opened" + (reason ? std::string(": ") + reason : "");
-    }
-  }
-  ~Library() {
-    if (handle_ != nullptr) ::dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  [[nodiscard]] bool is_open() const { return handle_ != nullptr; }
-  [[nodiscard]] const std::string& problem() const { return problem_; }
-  void set_problem(const std::string& problem) { problem_ = name_ + ": " + problem; }
-  // Calls function `symbol`; -1 if it is not there.
-  template <typename... Args>
-  int call(const char* symbol, Args... args) const {
-    void* address = handle_ == nullptr ? nullptr : ::dlsym(handle_, symbol);
-    if (address == nullptr) return -1;
-    return reinterpret_cast<int (*)(Args...)>(address)(args...);
-  }
-
- private:
-  std::string name_;
-  void* handle_;
-  std::string problem_;
-};
-
-std::string dotted(int major, int minor) {
-  return major < 0 ? std::string() : std::to_string(major) + "." + std::to_string(minor);
-}
-
-struct NvmlMemory {  // total, free, used
-  unsigned long long total = 0;
-  unsigned long long free = 0;
-  unsigned long long used = 0;
-};
-
-Device nvml_device(const Library& nvml, unsigned index, const std::string& driver) {
-  Device device;
-  device.source = "nvml";
-  device.ordinal = static_cast<int>(index);
-  device.driver_version = driver;
-  void* handle = nullptr;
-  if (nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &handle) != 0) return device;
-  std::array<char, 128> text{};
-  const auto size = static_cast<unsigned>(text.size());
-  if (nvml.call("nvmlDeviceGetUUID", handle, text.data(), size) == 0) device.uuid = text.data();
-  if (nvml.call("nvmlDeviceGetName", handle, text.data(), size) == 0) device.name = text.data();
-  NvmlMemory memory;
-  if (nvml.call("nvmlDeviceGetMemoryInfo", handle, &memory) == 0) {
-    device.memory_bytes = static_cast<std::int64_t>(memory.total);
-  }
-  int major = -1;
-  int minor = 0;
-  nvml.call("nvmlDeviceGetCudaComputeCapability", handle, &major, &minor);
-  device.compute_capability = dotted(major, minor);
-  return device;
-}
-
-void add_nvml(Library& nvml, std::vector<Device>& devices) {
-  const int status = nvml.call("nvmlInit_v2");
-  if (status != 0) {
-    nvml.set_problem("nvmlInit_v2 gives " + std::to_string(status));
-    return;
-  }
-  std::array<char, 128> driver{};
-  nvml.call("nvmlSystemGetDriverVersion", driver.data(), static_cast<unsigned>(driver.size()));
-  unsigned count = 0;
-  nvml.call("nvmlDeviceGetCount_v2", &count);
-  for (unsigned i = 0; i < count; ++i) devices.push_back(nvml_device(nvml, i, driver.data()));
-  nvml.call("nvmlShutdown");
-}
+namespace fs = std::filesystem;
 
 std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
   std::string text = "GPU-";
@@ -97,7 +26,7 @@ std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
   return text;
 }
 
-Device driver_device(const Library& cuda, int ordinal, const std::string& version) {
+Device driver_device(const SystemLibrary& cuda, int ordinal, const std::string& version) {
   constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;  // CUdevice_attribute
   Device device;
   device.source = "driver";
@@ -105,10 +34,11 @@ Device driver_device(const Library& cuda, int ordinal, const std::string& versio
   device.driver_version = version;
   int handle = 0;
   if (cuda.call("cuDeviceGet", &handle, ordinal) != 0) return device;
-  std::array<char, 128> name{};
-  if (cuda.call("cuDeviceGetName", name.data(), static_cast<int>(name.size()), handle) == 0) {
-    device.name = name.data();
-  }
+  std::array<char, 128> text{};
+  const auto size = static_cast<int>(text.size());
+  if (cuda.call("cuDeviceGetName", text.data(), size, handle) == 0) device.name = text.data();
+  if (cuda.call("cuDeviceGetPCIBusId", text.data(), size, handle) == 0)
+    device.pci_address = text.data();
   std::array<unsigned char, 16> uuid{};
   if (cuda.call("cuDeviceGetUuid_v2", uuid.data(), handle) == 0) device.uuid = uuid_text(uuid);
   int major = -1;
@@ -117,7 +47,7 @@ Device driver_device(const Library& cuda, int ordinal, const std::string& versio
   cuda.call("cuDeviceGetAttribute", &major, kMajor, handle);
   cuda.call("cuDeviceGetAttribute", &minor, kMinor, handle);
   cuda.call("cuDeviceGetAttribute", &multiprocessors, kMultiprocessors, handle);
-  device.compute_capability = dotted(major, minor);
+  if (major >= 0) device.compute_capability = std::to_string(major) + "." + std::to_string(minor);
   device.sm_count = multiprocessors;
   std::size_t bytes = 0;
   if (cuda.call("cuDeviceTotalMem_v2", &bytes, handle) == 0) {
@@ -126,7 +56,7 @@ Device driver_device(const Library& cuda, int ordinal, const std::string& versio
   return device;
 }
 
-void add_driver(Library& cuda, std::vector<Device>& devices) {
+void add_driver(SystemLibrary& cuda, std::vector<Device>& devices) {
   const int status = cuda.call("cuInit", 0U);
   if (status != 0) {
     cuda.set_problem("cuInit gives " + std::to_string(status));
@@ -141,45 +71,121 @@ void add_driver(Library& cuda, std::vector<Device>& devices) {
   for (int i = 0; i < count; ++i) devices.push_back(driver_device(cuda, i, text));
 }
 
+// "00000000:18:00.0" (NVML) and "0000:18:00.0" (driver, kernel) are one address.
+std::string short_address(std::string address) {
+  std::transform(address.begin(), address.end(), address.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto colon = address.find(':');
+  return colon != std::string::npos && colon > 4 ? address.substr(colon - 4) : address;
+}
+
+// Of an address that another source named: the numbers that the bus itself gives.
+std::optional<Device> pci_device(const SystemRoot& root, const std::string& address, int ordinal) {
+  const fs::path folder = root.sys / "bus/pci/devices" / address;
+  const auto vendor = read_line(folder / "vendor");
+  const auto id = read_line(folder / "device");
+  if (!vendor || !id) return std::nullopt;
+  Device device;
+  device.source = "pci";
+  device.ordinal = ordinal;
+  device.pci_address = address;
+  device.name = *vendor + ":" + id->substr(id->rfind('x') + 1);
+  const auto revision = read_line(folder / "revision");
+  const auto subsystem = read_line(folder / "subsystem_device");
+  const auto node = read_line(folder / "numa_node");
+  if (revision) device.name += " revision " + *revision;
+  if (subsystem) device.name += " subsystem " + *subsystem;
+  if (node) device.numa_node = *node;
+  return device;
+}
+
 class SystemDeviceProbe final : public DeviceProbe {
  public:
-  SystemDeviceProbe() : nvml_("libnvidia-ml.so.1"), cuda_("libcuda.so.1") {
-    if (nvml_.is_open()) add_nvml(nvml_, devices_);
+  explicit SystemDeviceProbe(const SystemRoot& root) : cuda_("libcuda.so.1") {
+    devices_ = nvml_.devices();
     if (cuda_.is_open()) add_driver(cuda_, devices_);
+    std::vector<Device> on_bus;
+    for (Device& device : devices_) {
+      device.pci_address = short_address(device.pci_address);
+      const bool known = std::any_of(on_bus.begin(), on_bus.end(), [&](const Device& other) {
+        return other.pci_address == device.pci_address;
+      });
+      if (known || device.pci_address.empty()) continue;
+      auto found = pci_device(root, device.pci_address, static_cast<int>(on_bus.size()));
+      if (found) on_bus.push_back(*std::move(found));
+    }
+    devices_.insert(devices_.end(), on_bus.begin(), on_bus.end());
   }
   [[nodiscard]] std::vector<Device> devices() override { return devices_; }
   [[nodiscard]] std::vector<std::string> problems() override {
     std::vector<std::string> found;
-    for (const Library* library : {&nvml_, &cuda_}) {
-      if (!library->problem().empty()) found.push_back(library->problem());
+    for (const std::string* problem : {&nvml_.problem(), &cuda_.problem()}) {
+      if (!problem->empty()) found.push_back(*problem);
     }
     return found;
   }
+  [[nodiscard]] DeviceState read(const std::string& uuid) override { return nvml_.read(uuid); }
 
  private:
-  Library nvml_;
-  Library cuda_;
+  Nvml nvml_;
+  SystemLibrary cuda_;
   std::vector<Device> devices_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceProbe> open_device_probe() {
-  return std::make_unique<SystemDeviceProbe>();
+std::optional<double> DeviceState::value(std::string_view key) const {
+  for (const DeviceReading& reading : readings) {
+    if (reading.key == key && reading.problem.empty()) return reading.value;
+  }
+  return std::nullopt;
+}
+
+std::string throttle_text(std::uint64_t reasons) {
+  constexpr std::pair<std::uint64_t, const char*> kNames[] = {{0x1, "idle"},
+                                                              {0x2, "application clocks"},
+                                                              {0x4, "power cap"},
+                                                              {0x8, "hardware slowdown"},
+                                                              {0x10, "sync boost"},
+                                                              {0x20, "thermal (software)"},
+                                                              {0x40, "thermal (hardware)"},
+                                                              {0x80, "power brake"},
+                                                              {0x100, "display clocks"}};
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : kNames) {
+    if ((reasons & bit) != 0) names.emplace_back(name);
+  }
+  return names.empty() ? "none" : base::join(names, ", ");
+}
+
+std::unique_ptr<DeviceProbe> open_device_probe(const SystemRoot& root) {
+  return std::make_unique<SystemDeviceProbe>(root);
+}
+
+DeviceState FakeDeviceProbe::read(const std::string& uuid) {
+  ++reads;
+  last_uuid = uuid;
+  if (states.empty()) return state;
+  DeviceState next = states.front();
+  states.erase(states.begin());
+  return next;
 }
 
 std::vector<record::Identity> device_identity(DeviceProbe& probe) {
   std::vector<record::Identity> rows;
   for (const Device& device : probe.devices()) {
     const std::string source = device.source + "/" + std::to_string(device.ordinal);
-    rows.push_back({source, "uuid", device.uuid});
-    rows.push_back({source, "name", device.name});
-    rows.push_back({source, "compute capability", device.compute_capability});
-    if (device.sm_count >= 0) {
-      rows.push_back({source, "multiprocessors", std::to_string(device.sm_count)});
-    }
-    rows.push_back({source, "memory bytes", std::to_string(device.memory_bytes)});
-    rows.push_back({source, "driver", device.driver_version});
+    const auto put = [&](const char* key, const std::string& value) {
+      if (!value.empty()) rows.push_back({source, key, value});
+    };
+    put("uuid", device.uuid);
+    put("name", device.name);
+    put("compute capability", device.compute_capability);
+    if (device.sm_count >= 0) put("multiprocessors", std::to_string(device.sm_count));
+    if (device.memory_bytes >= 0) put("memory bytes", std::to_string(device.memory_bytes));
+    put("driver", device.driver_version);
+    put("pci", device.pci_address);
+    put("numa node", device.numa_node);
   }
   for (const std::string& problem : probe.problems()) {
     rows.push_back({"device", "unavailable", problem});

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -50,12 +51,14 @@ std::string taint(const SlotExposure& exposure, record::Load load) {
   }
   if (exposure.idle_arm_ns > limit_ns) reasons.emplace_back("idle-arm-busy");
   if (exposure.worker_left_cpus) reasons.emplace_back("affinity-lost");
+  for (std::string& reason : device_taint(exposure.device)) reasons.push_back(std::move(reason));
   return base::join(reasons, ",");
 }
 
 struct EnvironmentWatch::Impl {
   Impl(Options wished, Clock& given) : options(std::move(wished)), clock(given) {
     find_temperature();
+    if (options.device != nullptr) device.emplace(*options.device, options.device_uuid, clock);
     if (options.period_ms > 0) sampler = std::thread([this] { sample_until_stopped(); });
   }
   ~Impl() {
@@ -81,6 +84,8 @@ struct EnvironmentWatch::Impl {
   std::map<int, CpuTimes> last_sample;
   std::int64_t last_sample_ns = 0;
   fs::path temperature_file;
+  std::optional<DeviceWatch> device;
+  int samples = 0;
   std::thread sampler;
 
   void find_temperature() {
@@ -158,6 +163,9 @@ struct EnvironmentWatch::Impl {
     }
     last_sample = now;
     last_sample_ns = now_ns;
+    if (device && ++samples % std::max(1, options.device_every) == 0) {
+      device->during(slot, readings);
+    }
   }
 
   void sample_until_stopped() {
@@ -255,6 +263,7 @@ EnvironmentWatch::~EnvironmentWatch() = default;
 void EnvironmentWatch::set_workers(const std::vector<pid_t>& pids) {
   const std::lock_guard<std::mutex> guard(impl_->mutex);
   impl_->workers = pids;
+  if (impl_->device) impl_->device->set_workers(pids);
 }
 
 void EnvironmentWatch::before_slot(std::int64_t slot, pid_t active) {
@@ -262,6 +271,7 @@ void EnvironmentWatch::before_slot(std::int64_t slot, pid_t active) {
   impl_->slot = slot;
   impl_->active = active;
   impl_->put_system("before");
+  if (impl_->device) impl_->device->before(slot, impl_->readings);
   impl_->before = impl_->snapshot();
 }
 
@@ -275,6 +285,9 @@ SlotExposure EnvironmentWatch::after_slot() {
   exposure.worker_left_cpus = impl_->left_cpus();
   impl_->put_system("after");
   impl_->put_exposure(exposure);
+  if (impl_->device) {
+    exposure.device = impl_->device->after(impl_->slot, exposure.wall_ns, impl_->readings);
+  }
   impl_->slot = -1;
   return exposure;
 }

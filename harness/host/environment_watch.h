@@ -1,6 +1,6 @@
 // The machine around the slots: readings before and after each slot, and a sampling thread on the
-// harness's CPU. Owns its thread; reads /proc and /sys only, never touches a worker. What cannot be
-// read is recorded once, with the reason.
+// harness's CPU. Owns its thread; reads /proc, /sys and the device's probe only, never touches a
+// worker. What cannot be read is recorded once, with the reason.
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/host/clock.h"
+#include "harness/host/device_watch.h"
 #include "harness/host/identity.h"
 #include "harness/record/run_record.h"
 
@@ -31,13 +32,15 @@ struct SlotExposure {
   std::int64_t migrations = -1;
   std::int64_t major_faults = -1;
   bool worker_left_cpus = false;  // a thread of the active worker may run elsewhere
+  DeviceExposure device;
 };
 
 // Coded reasons, comma separated, empty = clean. Limit: 2 % of the slot's wall, at least one 10 ms
 // tick, which is all that the counters resolve.
 // "cpu-load": the larger of foreign CPU time (beyond rounding) and waiting, plus steal (beyond
 // rounding), above the limit; not under Load::kExpected. "idle-arm-busy": the other worker used CPU
-// time above the limit. "affinity-lost": the active worker may run elsewhere.
+// time above the limit. "affinity-lost": the active worker may run elsewhere. And what device_taint
+// says.
 std::string taint(const SlotExposure& exposure, record::Load load);
 
 class EnvironmentWatch {
@@ -47,6 +50,9 @@ class EnvironmentWatch {
     std::vector<int> harness_cpus;
     double period_ms = 100;  // of the sampling thread; 0 = no thread
     SystemRoot root;
+    DeviceProbe* device = nullptr;  // outlives the watch; null = no device is watched
+    std::string device_uuid;
+    int device_every = 2;  // of how many samples of the thread one reads the device
   };
   EnvironmentWatch(const Options& options, Clock& clock);
   ~EnvironmentWatch();

@@ -6,6 +6,7 @@
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
 #include "harness/host/affinity.h"
+#include "harness/run/device_binding.h"
 #include "harness/workers/executable.h"
 
 namespace abba::run {
@@ -137,6 +138,9 @@ workers::WorkerSpec worker_spec(const RunInputs& in, const std::string& arm,
   spec.padding_seed = pass.padding_seed + (arm == "A" ? 0 : 1);
   spec.padding_bytes = workers::draw_padding(spec.padding_seed);
   spec.cpus = in.cpus.worker;
+  if (in.device.chosen()) {
+    spec.environment["CUDA_VISIBLE_DEVICES"] = in.device.uuid;
+  }
   spec.memory_node = in.manifest.affinity.bind_memory ? in.manifest.affinity.numa_node : -1;
   return spec;
 }
@@ -153,7 +157,7 @@ record::LoadRequest load_request(const RunInputs& in, const std::string& arm) {
   for (const auto& file : in.files) {
     request.files[file.name] = file.path.string();
   }
-  request.device = in.manifest.device.wanted;
+  request.device = in.device.chosen() ? in.device.uuid : in.manifest.device.wanted;
   return request;
 }
 
@@ -261,6 +265,7 @@ void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
     live.process.setup_ns["worker/" + name] = ns;
   }
   require_effective(arm, hello, request, reply);
+  check_reported_device(session_, arm, reply, facts);
   for (const auto& workload : session_.in.manifest.workloads) {
     const std::int64_t prepare_ns = clock.steady_ns();
     const auto prepared = live.worker->prepare(workload, session_.in.manifest.protocol.seed);

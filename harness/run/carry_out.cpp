@@ -5,6 +5,7 @@
 #include "engine/base/text.h"
 #include "harness/host/affinity.h"
 #include "harness/run/arms.h"
+#include "harness/run/device_binding.h"
 #include "harness/run/feasibility.h"
 #include "harness/run/notes.h"
 #include "harness/run/outputs_check.h"
@@ -131,6 +132,7 @@ class Run {
         session_.with.observer.note(note);
       }
     }
+    bind_device(session_);
     const bool reused = session_.in.manifest.protocol.workers == record::WorkerReuse::kReuse;
     record::PlannedPass first = session_.in.plan.passes.front();  // its padding, if no other comes
     first.start_order = "AB";

@@ -56,6 +56,16 @@ constexpr NoteEntry kTable[] = {
      "The run was continued on a machine that describes itself otherwise than where it began (a "
      "restart, another kernel, other settings): passes before and after are not one machine's "
      "draw."},
+    {kDeviceDisagrees, Severity::kInfo,
+     "Sources describe the device differently (the CUDA driver, the worker's CUDA runtime, NVML). "
+     "All are stored; the CUDA driver's values are used."},
+    {kDeviceUnconfirmed, Severity::kDoubt,
+     "A worker does not say on which device it computes, so that it used the bound one rests on "
+     "CUDA_VISIBLE_DEVICES alone."},
+    {kDeviceUnchecked, Severity::kDoubt,
+     "That no other process used the device could not be fully checked, for the reason given."},
+    {kStaleReservation, Severity::kInfo,
+     "A harness that died had left its reservation of the device behind; it was taken over."},
 };
 
 }  // namespace

@@ -34,6 +34,10 @@ inline constexpr std::string_view kSpanOutside = "N064";
 inline constexpr std::string_view kBindingChanged = "N065";
 inline constexpr std::string_view kRegisteredJustNow = "N066";
 inline constexpr std::string_view kMachineChanged = "N067";
+inline constexpr std::string_view kDeviceDisagrees = "N068";
+inline constexpr std::string_view kDeviceUnconfirmed = "N069";
+inline constexpr std::string_view kDeviceUnchecked = "N070";
+inline constexpr std::string_view kStaleReservation = "N071";
 
 // All of them, ordered by code.
 [[nodiscard]] std::span<const NoteEntry> note_table();

@@ -7,6 +7,7 @@
 #include "harness/host/doctor.h"
 #include "harness/manifest/ledger.h"
 #include "harness/manifest/lock.h"
+#include "harness/manifest/reference_environment.h"
 #include "harness/plan/cost.h"
 #include "harness/run/notes.h"
 
@@ -94,6 +95,7 @@ class Checks {
       (void)manifest::input_digest(workload, in_.project, cache);
     }
     cache.save();
+    result_.reference = manifest::reference_environment(in_.manifest, in_.project);
     return std::to_string(result_.files.size()) + " files and " +
            std::to_string(in_.manifest.workloads.size()) + " inputs found and hashed";
   }
@@ -170,31 +172,23 @@ class Checks {
 
   std::string device() {
     const auto& wish = in_.manifest.device;
-    if (wish.wanted == "none") {
-      return "none asked for";
+    if (in_.require_device && wish.wanted == "none") {
+      refuse("device",
+             "the manifest asks for none, but --require cuda demands one; write \"device\": "
+             "\"any\" or a UUID, or leave --require out");
     }
-    const auto devices = device_.devices();
-    for (const auto& found : devices) {
-      if (wish.wanted != "any" && found.uuid != wish.wanted) {
-        continue;
-      }
-      expect("compute capability", wish.compute_capability, found.compute_capability);
-      expect("SM count", wish.sm_count < 0 ? "" : std::to_string(wish.sm_count),
-             found.sm_count < 0 ? "" : std::to_string(found.sm_count));
-      expect("memory in bytes", wish.memory_bytes < 0 ? "" : std::to_string(wish.memory_bytes),
-             found.memory_bytes < 0 ? "" : std::to_string(found.memory_bytes));
-      return found.name + " " + found.uuid;
+    host::SystemClock system;
+    host::Clock& clock = in_.clock != nullptr ? *in_.clock : system;
+    result_.device = host::choose_device(wish, device_, clock, [&](const std::string& uuid) {
+      return host::device_holder(in_.device_locks, uuid);
+    });
+    for (const auto& sentence : result_.device.disagreements) {
+      result_.notes.push_back(make_note(kDeviceDisagrees, "", sentence));
     }
-    refuse("device", "the manifest wants device " + wish.wanted + ", this machine has " +
-                         (devices.empty() ? "none (" + base::join(device_.problems(), "; ") + ")"
-                                          : "others") +
-                         "; run where it is, or write \"device\": \"none\"");
-  }
-
-  static void expect(const std::string& what, const std::string& wanted, const std::string& found) {
-    if (!wanted.empty() && !found.empty() && wanted != found) {
-      refuse("device", "its " + what + " is " + found + ", the manifest expects " + wanted);
+    for (const auto& doubt : result_.device.doubts) {
+      result_.notes.push_back(make_note(kDeviceUnchecked, "", doubt));
     }
+    return result_.device.text;
   }
 
   const PreflightInputs& in_;

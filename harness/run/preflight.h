@@ -9,6 +9,8 @@
 
 #include "engine/base/error.h"
 #include "harness/host/affinity.h"
+#include "harness/host/device_choice.h"
+#include "harness/host/device_lock.h"
 #include "harness/host/device_probe.h"
 #include "harness/manifest/files.h"
 #include "harness/manifest/project.h"
@@ -30,7 +32,9 @@ struct Preflight {
   std::vector<PreflightRow> rows;
   std::vector<manifest::ResolvedFile> files;
   host::CpuSplit cpus;
+  host::DeviceChoice device;
   record::PlanCost cost;
+  std::vector<record::Identity> reference;  // of the manifest's reference environment
   std::vector<record::Note> notes;
   [[nodiscard]] bool passed() const;
   // Throws Error with the first row that did not pass.
@@ -45,7 +49,10 @@ struct PreflightInputs {
   std::filesystem::path results;  // folder that will hold the run file; need not exist yet
   std::string program;            // what {abba} stands for in `make` commands
   std::vector<int> allowed_cpus;
-  bool counts_runs = true;  // a resumed run is not a new one
+  bool counts_runs = true;      // a resumed run is not a new one
+  bool require_device = false;  // --require cuda
+  std::filesystem::path device_locks = host::device_lock_folder();
+  host::Clock* clock = nullptr;  // waits for a device that seems busy; null = the system's
 };
 
 // Never throws for what it finds; every finding is a row.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/host/affinity.h"
+#include "harness/host/device_choice.h"
 #include "harness/manifest/files.h"
 #include "harness/record/manifest.h"
 #include "harness/record/plan.h"
@@ -24,6 +25,8 @@ struct RunInputs {
   std::map<std::string, ArmCommand> commands;  // "A", "B", and "reference" if declared
   std::vector<manifest::ResolvedFile> files;
   host::CpuSplit cpus;
+  host::DeviceChoice device;
+  bool require_device = false;  // every worker must name the device it computes on
   std::vector<record::Identity> identity;
   std::vector<record::Note> notes;                     // found before the run file was opened
   std::map<std::string, std::string> private_strings;  // host name, ...

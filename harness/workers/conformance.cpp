@@ -37,6 +37,7 @@ class Suite {
   Subject& prepared();
   void prepare(Subject& subject);
   [[nodiscard]] record::Workload workload() const;
+  [[nodiscard]] record::LoadRequest defaults() const;
   [[nodiscard]] static record::SlotRequest slot(const std::string& id);
   [[nodiscard]] bool declares(const std::string& capability) const;
   record::SlotReply ask_slot(Subject& subject, const record::SlotRequest& request) const;
@@ -115,6 +116,12 @@ record::Workload Suite::workload() const {
   return workload;
 }
 
+record::LoadRequest Suite::defaults() const {
+  record::LoadRequest request;
+  request.device = options_.device;
+  return request;
+}
+
 record::SlotRequest Suite::slot(const std::string& id) {
   record::SlotRequest request;
   request.slot_id = id;
@@ -126,7 +133,7 @@ record::SlotRequest Suite::slot(const std::string& id) {
 
 void Suite::prepare(Subject& subject) {
   subject.ask(hello_request());
-  if (declares("load")) subject.ask(load_request({}));
+  if (declares("load")) subject.ask(load_request(defaults()));
   parse_prepare(subject.ask(prepare_request(workload(), 7)), "worker");
 }
 
@@ -181,7 +188,7 @@ std::string Suite::load_effective() {
   int loads = 0;
   for (const record::FactorDecl& factor : hello_.factors) {
     for (const record::LevelDecl& level : factor.levels) {
-      record::LoadRequest request;
+      record::LoadRequest request = defaults();
       request.factors[factor.name] = level.name;
       const Json answer = parse_answer(subject.exchange(load_request(request).dump()), "worker");
       if (answer_type(answer) == "error") continue;  // this machine may lack what the level needs
@@ -194,8 +201,13 @@ std::string Suite::load_effective() {
       ++loads;
     }
   }
-  parse_load(subject.ask(load_request({})), "worker");
+  const record::LoadReply reply = parse_load(subject.ask(load_request(defaults())), "worker");
   prepared_ = false;
+  const base::Json* uuid = reply.device.find("uuid");
+  const bool names_device = uuid != nullptr && uuid->is_string() && !uuid->as_string().empty();
+  if (options_.require_device && !names_device) {
+    throw Broken{"a CUDA device is required, but the load reply names no device UUID"};
+  }
   return std::to_string(loads) + " levels loaded";
 }
 

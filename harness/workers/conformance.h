@@ -16,6 +16,8 @@ struct ConformanceRow {
 
 struct ConformanceOptions {
   double timeout_s = 30;            // per message
+  std::string device = "none";      // of every load message
+  bool require_device = false;      // the load reply must name a device's UUID
   std::string workload_input_json;  // of the workload to try; empty = the first example of hello
 };
 

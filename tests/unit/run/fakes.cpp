@@ -41,6 +41,8 @@ record::LoadReply FakeWorker::load(const record::LoadRequest& request) {
   record::LoadReply reply;
   reply.settings = request.settings;
   reply.factors = request.factors;
+  reply.device = script_.device[arm_];
+  script_.asked_device[arm_] = request.device;
   for (const auto& [name, level] : script_.effective) {
     reply.factors[name] = level;
   }
@@ -119,6 +121,7 @@ void FakeSink::commit_facts(std::string_view kind, const store::Facts& facts) {
   kinds.emplace_back(kind);
   notes.insert(notes.end(), facts.notes.begin(), facts.notes.end());
   bindings.insert(bindings.end(), facts.bindings.begin(), facts.bindings.end());
+  identity.insert(identity.end(), facts.identity.begin(), facts.identity.end());
   output_checks.insert(output_checks.end(), facts.output_checks.begin(), facts.output_checks.end());
   for (const auto& worker : facts.workers) {
     std::erase_if(workers, [&](const auto& other) { return other.id == worker.id; });
@@ -221,8 +224,11 @@ RunResult World::run() {
   }
   in.commands = commands;
   in.cpus.worker = {1};
+  in.device = device;
+  in.require_device = require_device;
   Collaborators with{clock,
                      [&](const workers::WorkerSpec& spec) {
+                       script.environment = spec.environment;
                        return std::make_unique<FakeWorker>(spec.name, script, clock);
                      },
                      sink,
@@ -246,10 +252,13 @@ RunResult World::resume(const record::RunRecord& from) {
   in.plan = from.plan;
   in.commands = commands;
   in.cpus.worker = {1};
+  in.device = device;
+  in.require_device = require_device;
   in.resume_from = &from;
   sink.finished = false;
   Collaborators with{clock,
                      [&](const workers::WorkerSpec& spec) {
+                       script.environment = spec.environment;
                        return std::make_unique<FakeWorker>(spec.name, script, clock);
                      },
                      sink,

@@ -26,13 +26,16 @@ struct Script {
   std::map<std::string, std::string> effective;  // factor -> level reported instead of the asked
   std::map<std::string, std::string> library = {{"A", "aa11"}, {"B", "bb22"}, {"reference", "cc"}};
   std::vector<int> cpus = {1};
-  bool unsteady = false;      // outputs change at every call
-  std::int64_t failures = 0;  // failed requests a slot
+  std::map<std::string, base::Json> device;  // what an arm's load reply says of its device
+  bool unsteady = false;                     // outputs change at every call
+  std::int64_t failures = 0;                 // failed requests a slot
   std::int64_t samples_short = 0;
   std::function<void(const std::string& arm, std::int64_t slot_call)> at_slot;  // may throw
   std::function<void(const std::string& arm, int start)> at_start;              // may throw
 
-  std::vector<std::string> log;  // "start A", "slot A w1", "stop A", ...
+  std::vector<std::string> log;                     // "start A", "slot A w1", "stop A", ...
+  std::map<std::string, std::string> asked_device;  // of the last load message, by arm
+  std::map<std::string, std::string> environment;   // of the last start
   int starts = 0;
   std::int64_t slots = 0;
   [[nodiscard]] std::string slot_letters(const std::string& workload) const;
@@ -68,6 +71,7 @@ class FakeSink final : public store::ResultSink {
   std::vector<record::Pass> passes;  // with their committed blocks
   std::vector<record::Note> notes;
   std::vector<record::Binding> bindings;
+  std::vector<record::Identity> identity;
   std::vector<record::OutputCheck> output_checks;
   std::vector<record::WorkerProcess> workers;
   int analyses = 0;
@@ -133,6 +137,8 @@ struct World {
   std::function<LookAnswer(const record::RunRecord&)> look;
   std::vector<std::string> ledger;
   std::map<std::string, ArmCommand> commands;
+  host::DeviceChoice device;
+  bool require_device = false;
   std::vector<int> looks;
   record::RunState analysed_state =
       record::RunState::kRunning;  // of the record analyze() was given

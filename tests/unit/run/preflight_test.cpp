@@ -4,17 +4,23 @@
 
 #include <algorithm>
 
+#include "harness/run/notes.h"
 #include "tests/unit/run/fakes.h"
 
 namespace abba::run {
 namespace {
 
-Preflight check(const record::Manifest& manifest, host::FakeDeviceProbe probe = {{}, {}}) {
+Preflight check(const record::Manifest& manifest, host::FakeDeviceProbe probe = {{}, {}},
+                bool require_device = false) {
   const record::Registration none;
   const record::Plan plan = plan::make_plan(manifest);
   manifest::Project project;
   project.root = testing::TempDir();
-  const PreflightInputs in{manifest, none, plan, project, testing::TempDir(), "", {0, 1}, true};
+  host::FakeClock clock;
+  PreflightInputs in{manifest, none, plan, project, testing::TempDir(), "", {0, 1}, true};
+  in.require_device = require_device;
+  in.device_locks = testing::TempDir();
+  in.clock = &clock;
   return preflight(in, probe);
 }
 
@@ -66,6 +72,7 @@ TEST(Preflight, compares_the_device_with_the_wish) {
   manifest.device.wanted = "any";
   EXPECT_FALSE(row(check(manifest), "device").passed);
   host::Device device;
+  device.source = "driver";
   device.uuid = "GPU-1";
   device.compute_capability = "9.0";
   EXPECT_TRUE(row(check(manifest, {{device}, {}}), "device").passed);
@@ -74,6 +81,30 @@ TEST(Preflight, compares_the_device_with_the_wish) {
   manifest.device = {};
   manifest.device.wanted = "GPU-2";
   EXPECT_FALSE(row(check(manifest, {{device}, {}}), "device").passed);
+}
+
+TEST(Preflight, a_required_device_must_be_asked_for_and_be_there) {
+  auto manifest = small_manifest();
+  const auto none_asked = check(manifest, {{}, {}}, true);
+  EXPECT_FALSE(row(none_asked, "device").passed);
+  EXPECT_NE(row(none_asked, "device").text.find("--require cuda"), std::string::npos);
+  manifest.device.wanted = "any";
+  const auto absent = check(manifest, {{}, {"libcuda.so.1 cannot be opened"}}, true);
+  EXPECT_FALSE(row(absent, "device").passed);
+  EXPECT_EQ(row(absent, "device").code, base::ErrorCode::kPreflight);
+  EXPECT_NE(row(absent, "device").text.find("libcuda.so.1"), std::string::npos);
+}
+
+TEST(Preflight, keeps_what_sources_say_differently_as_notes) {
+  auto manifest = small_manifest();
+  manifest.device.wanted = "any";
+  host::Device driver{"driver", 0, "GPU-1", "NVIDIA H200", "9.0", 132};
+  host::Device nvml{"nvml", 0, "GPU-1", "L20X", "8.9"};
+  const auto found = check(manifest, {{driver, nvml}, {}});
+  EXPECT_TRUE(row(found, "device").passed) << row(found, "device").text;
+  EXPECT_EQ(std::count_if(found.notes.begin(), found.notes.end(),
+                          [](const auto& note) { return note.code == kDeviceDisagrees; }),
+            2);
 }
 
 TEST(Preflight, a_missing_file_is_said_with_its_name) {
