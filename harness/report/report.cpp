@@ -18,7 +18,9 @@ Document build(const record::RunRecord& run, const record::Analysis& analysis,
   plan_section(source, document);
   outputs_section(source, document);
   workers_section(source, document);
+  exposure_section(source, document);
   machine_section(source, document);
+  reference_section(source, document);
   limits_section(source, document);
   reproduce_section(source, document);
   return document;

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "harness/stats/estimators.h"
+#include "harness/stats/exposure.h"
 #include "harness/stats/intervals.h"
 #include "harness/stats/notes.h"
 #include "harness/stats/wording.h"
@@ -22,75 +21,6 @@ constexpr double kLevel = 0.95;
 
 bool outside(const record::Interval& interval, double low, double high) {
   return interval.estimable() && (interval.low > high || interval.high < low);
-}
-
-// One condition, summed over the slots of an arm in a pass.
-struct Condition {
-  std::string_view what;
-  std::vector<std::string_view> keys;  // summed
-  bool share_of_wall = false;          // else: mean of the readings, compared as a log ratio
-  double limit = 0;
-};
-
-const Condition kConditions[] = {
-    {"SM clock", {"gpu.sm_clock"}, false, kDefaultLimit},
-    {"foreign GPU time", {"gpu.foreign"}, true, 0},
-    {"foreign plus stolen CPU time", {"foreign.cpu", "steal.cpu"}, true, kForeignCpuLimit},
-};
-
-// slot -> key -> mean of its readings that are numbers
-using Readings = std::map<std::int64_t, std::map<std::string, std::pair<double, int>>>;
-
-Readings readings_by_slot(const record::RunRecord& run) {
-  Readings readings;
-  for (const record::EnvironmentReading& reading : run.environment) {
-    if (reading.slot >= 0 && reading.text.empty() && std::isfinite(reading.value)) {
-      auto& [sum, count] = readings[reading.slot][reading.key];
-      sum += reading.value;
-      ++count;
-    }
-  }
-  return readings;
-}
-
-std::optional<double> slot_condition(const Readings& readings, const record::Slot& slot,
-                                     const Condition& condition) {
-  const auto of_slot = readings.find(slot.id);
-  if (of_slot == readings.end()) {
-    return std::nullopt;
-  }
-  double total = 0;
-  bool any = false;
-  for (const std::string_view key : condition.keys) {
-    const auto found = of_slot->second.find(std::string(key));
-    if (found != of_slot->second.end() && found->second.first >= 0) {
-      total += found->second.first / found->second.second;
-      any = true;
-    }
-  }
-  const double wall = static_cast<double>(slot.end_ns - slot.start_ns);
-  if (!any || (condition.share_of_wall && wall <= 0) || (!condition.share_of_wall && total <= 0)) {
-    return std::nullopt;
-  }
-  return condition.share_of_wall ? total / wall : std::log(total);
-}
-
-// B minus A of the pass, means over slots.
-std::optional<double> pass_difference(const Readings& readings, const record::Pass& pass,
-                                      const std::string& workload, const Condition& condition) {
-  std::vector<double> a;
-  std::vector<double> b;
-  for (const record::Block& block : pass.blocks) {
-    if (block.workload != workload || block.failed || !block.taint.empty()) {
-      continue;
-    }
-    for (const record::Slot& slot : block.slots) {
-      if (const auto value = slot_condition(readings, slot, condition)) {
-        (slot.arm == "A" ? a : b).push_back(*value);
-      }
-    }
-  }
-  return a.empty() || b.empty() ? std::nullopt : std::optional(mean(b) - mean(a));
 }
 
 std::optional<record::Note> failed_output(const record::OutputCheck& check,
@@ -178,26 +108,16 @@ std::vector<record::Note> check_carry_over(const record::RunRecord& run,
 std::vector<record::Note> check_exposure(const record::RunRecord& run,
                                          const std::vector<const record::Pass*>& passes,
                                          const std::string& workload) {
-  const Readings readings = readings_by_slot(run);
   std::vector<record::Note> notes;
-  bool any = false;
-  for (const Condition& condition : kConditions) {
-    std::vector<double> differences;
-    for (const record::Pass* pass : passes) {
-      if (const auto d = pass_difference(readings, *pass, workload, condition)) {
-        differences.push_back(*d);
-      }
-    }
-    any = any || !differences.empty();
-    const record::Interval interval = student_interval(differences, kLevel);
-    if (outside(interval, -condition.limit, condition.limit)) {
-      notes.push_back(
-          make_note("N025", workload,
-                    fmt::format("{}, B minus A: 95 % interval {}, limit {}", condition.what,
-                                interval_text(interval), percent(condition.limit))));
+  const std::vector<ExposureRow> rows = exposure(run, passes, workload);
+  for (const ExposureRow& row : rows) {
+    if (row.limit >= 0 && outside(row.interval, -row.limit, row.limit)) {
+      notes.push_back(make_note("N025", workload,
+                                fmt::format("{}, B minus A: 95 % interval {}, limit {}", row.what,
+                                            interval_text(row.interval), percent(row.limit))));
     }
   }
-  if (!any) {
+  if (rows.empty()) {
     notes.push_back(make_note("N026", workload, "no reading belongs to a slot"));
   }
   return notes;

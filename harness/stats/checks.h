@@ -11,10 +11,8 @@
 
 namespace abba::stats {
 
-// Limit of carry-over where the manifest declares no harm limit, and of SM clocks.
+// Limit of carry-over where the manifest declares no harm limit.
 inline constexpr double kDefaultLimit = 0.01;
-// Foreign plus stolen CPU time, as a share of the slots' wall time, A against B.
-inline constexpr double kForeignCpuLimit = 0.02;
 
 // Registered comparison of outputs, and the digests taken in the slots under a bitwise rule.
 [[nodiscard]] std::vector<record::Note> check_outputs(const record::RunRecord& run,
@@ -26,8 +24,7 @@ inline constexpr double kForeignCpuLimit = 0.02;
                                                          const WorkloadContrasts& data,
                                                          record::Verdict& verdict);
 
-// Paired B-A of the conditions per pass, 95 %: SM clock (log ratio), foreign GPU time and foreign
-// plus stolen CPU time (shares of wall time). N025 beyond the limit, N026 without readings.
+// The judged conditions of exposure.h: N025 beyond a limit, N026 without readings.
 [[nodiscard]] std::vector<record::Note> check_exposure(
     const record::RunRecord& run, const std::vector<const record::Pass*>& passes,
     const std::string& workload);

@@ -27,6 +27,9 @@ Table identity_table(const record::RunRecord& run) {
   table.head = {"source", "what", "value"};
   table.first_number = 3;
   for (const record::Identity& identity : run.identity) {
+    if (is_reference(identity)) {
+      continue;
+    }
     table.rows.push_back(
         {plain(identity.source), plain(identity.key), code(shortened(identity.value))});
   }

@@ -23,7 +23,11 @@ void times_section(const Source& source, Document& document);
 void samples_section(const Source& source, Document& document);
 void outputs_section(const Source& source, Document& document);
 void workers_section(const Source& source, Document& document);
+void exposure_section(const Source& source, Document& document);
 void machine_section(const Source& source, Document& document);
+// Whether a row of identity belongs to the reference environment, which has a section of its own.
+[[nodiscard]] bool is_reference(const record::Identity& row);
+void reference_section(const Source& source, Document& document);
 void limits_section(const Source& source, Document& document);
 void reproduce_section(const Source& source, Document& document);
 
