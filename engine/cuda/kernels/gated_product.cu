@@ -18,6 +18,9 @@
 #include "engine/cuda/kernels/row_geometry.h"
 
 namespace abba::cuda {
+
+extern __shared__ __align__(128) unsigned char gated_stages[];
+
 namespace {
 
 using Bf16 = __nv_bfloat16;
@@ -132,7 +135,6 @@ __device__ void store_part(const GatedArgs& args, const WarpPart<Tile>& part) {
   }
 }
 
-extern __shared__ __align__(128) unsigned char gated_stages[];
 
 template <typename Tile>
 __global__ void __launch_bounds__(Tile::kThreads) gated_product_kernel(GatedArgs args) {
