@@ -33,8 +33,8 @@ ops::MatmulId CudaBackend::plan_matmul(const ops::MatmulProblem& problem, ops::W
     bias = vector.rounded;
   }
   PlannedMatmul planned{problem, weight_id, bias, {}};
-  planned.is_one_kernel = runs_gated_kernel(problem);
-  const std::int64_t step = planned.is_one_kernel ? 0 : rows_at_a_time(problem);
+  planned.gated = gated_tile_for(problem);
+  const std::int64_t step = planned.gated ? 0 : rows_at_a_time(problem);
   for (std::int64_t row = 0; step > 0 && row < problem.rows; row += step) {
     const std::int64_t rows = std::min(step, problem.rows - row);
     const ProductProblem product{rows,          products,
@@ -52,11 +52,16 @@ ops::MatmulId CudaBackend::plan_matmul(const ops::MatmulProblem& problem, ops::W
   return {static_cast<std::int32_t>(matmuls_.size()) - 1};
 }
 
-// A kernel that cannot be loaded is noted by the set; the library then computes the product.
-bool CudaBackend::runs_gated_kernel(const ops::MatmulProblem& problem) {
-  if (!uses_gated_kernel(problem, settings_.precision)) return false;
-  const GatedTile tile = best_gated_tile(problem.rows, problem.columns);
-  return kernels_.is_available(gated_product_kernel(tile));
+// The best tile for the shape; where its kernel cannot be loaded any other, which has the same
+// bits; none of them, and the library computes the product. The set of kernels notes what is
+// unavailable.
+std::optional<GatedTile> CudaBackend::gated_tile_for(const ops::MatmulProblem& problem) {
+  if (!uses_gated_kernel(problem, settings_.precision)) return std::nullopt;
+  for (const GatedTile tile : {best_gated_tile(problem.rows, problem.columns), GatedTile::k64x32,
+                               GatedTile::k64x64, GatedTile::k128x128}) {
+    if (kernels_.is_available(gated_product_kernel(tile))) return tile;
+  }
+  return std::nullopt;
 }
 
 void CudaBackend::matmul(ops::MatmulId id, tensor::ConstView x, tensor::View y) {
@@ -69,11 +74,10 @@ void CudaBackend::matmul(ops::MatmulId id, tensor::ConstView x, tensor::View y) 
   ABBA_CHECK(y.is_contiguous() && y.dtype() == act() &&
              y.element_count() == problem.rows * problem.columns);
   ABBA_CHECK(is_aligned(x.data()) && is_aligned(y.data()));
-  if (planned.is_one_kernel) {
-    return launch_gated_product(best_gated_tile(problem.rows, problem.columns), problem.rows,
-                                problem.columns, problem.depth, x.data(),
-                                weight(planned.weight, WeightKind::kMatrix).data, y.data(),
-                                context());
+  if (planned.gated) {
+    return launch_gated_product(*planned.gated, problem.rows, problem.columns, problem.depth,
+                                x.data(), weight(planned.weight, WeightKind::kMatrix).data,
+                                y.data(), context());
   }
   for (const ProductPart& part : planned.parts) {
     run_part(planned, part, static_cast<const std::byte*>(x.data()),

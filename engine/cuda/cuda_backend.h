@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 
 #include "engine/cuda/backend.h"
 #include "engine/cuda/kernels/attention.h"
+#include "engine/cuda/kernels/gated_product.h"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/memory.h"
 #include "engine/cuda/product.h"
@@ -109,7 +111,7 @@ class CudaBackend final : public ops::Backend {
     ops::WeightId weight;
     const void* bias = nullptr;  // as act
     std::vector<ProductPart> parts;
-    bool is_one_kernel = false;  // gated_product.h; has no parts
+    std::optional<GatedTile> gated;  // gated_product.h: one kernel, no parts
   };
 
   [[nodiscard]] tensor::DType act() const;
@@ -130,7 +132,7 @@ class CudaBackend final : public ops::Backend {
   // What comes out of the product itself, before a kernel finishes it.
   void multiply(const PlannedMatmul& planned, const ProductPart& part, const void* x, void* y);
   void note_library(int status);  // of a product that could not be started
-  [[nodiscard]] bool runs_gated_kernel(const ops::MatmulProblem& problem);
+  [[nodiscard]] std::optional<GatedTile> gated_tile_for(const ops::MatmulProblem& problem);
   void run_part(const PlannedMatmul& planned, const ProductPart& part, const std::byte* x,
                 std::byte* y);
 
