@@ -9,6 +9,7 @@
 #include "engine/cuda/cuda_backend.h"
 #include "engine/cuda/kernels/attention.h"
 #include "engine/cuda/kernels/bias.h"
+#include "engine/cuda/kernels/gated_product.h"
 #include "engine/cuda/kernels/rope.h"
 #include "engine/model/reference_forward.h"
 #include "tests/device/subject.h"
@@ -151,6 +152,19 @@ TEST_P(KernelChoice, an_attention_tile_that_cannot_be_loaded_is_replaced) {
     EXPECT_EQ(run(*failing.network, batch().batch), run(*sound.network, batch().batch)) << broken;
     EXPECT_LE(attempts[broken], 1) << broken;
   }
+}
+
+// So is a tile of the gated product.
+TEST_P(KernelChoice, a_gated_tile_that_cannot_be_loaded_is_replaced) {
+  if (!is_bf16()) return;  // fp32 has the library alone
+  Attempts attempts;
+  const auto tile = cuda::best_gated_tile(3 * 160, config().intermediate_size);
+  const std::string broken(cuda::gated_product_kernel(tile).name);
+  Instance failing = with({}, counting(attempts, broken));
+  Instance sound = make_instance(GetParam());
+  EXPECT_EQ(run(*failing.network, batch().batch), run(*sound.network, batch().batch)) << broken;
+  EXPECT_EQ(attempts[broken], 1) << broken;
+  EXPECT_TRUE(has(cuda::report_of(*sound.backend).loaded_kernels, broken));
 }
 
 // A kernel without a substitute makes the shape impossible, in one sentence; the process goes on.
