@@ -1,0 +1,116 @@
+// Text requests as workloads, through the protocol: the three boundaries nest per request, both
+// ways in give the bits of the runtime, and what cannot be timed is said.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "engine/checkpoint/synthetic.h"
+#include "experiments/laya/text_worker.h"
+
+namespace abba::laya {
+namespace {
+
+using abba_worker::Json;
+
+class TextWorkerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dir_ = (std::filesystem::temp_directory_path() / ("abba_text_" + std::to_string(getpid())))
+               .string();
+    checkpoint::make_synthetic(checkpoint::family_config("tiny"), {.seed = 1, .out_dir = dir_});
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
+
+  TextWorkerTest() : session_(worker_) {
+    ask(R"({"type":"load","factors":{},"settings":{},"files":{"checkpoint":")" + dir_ +
+        R"(","requests":")" + ABBA_REQUESTS_DIR + R"("}})");
+  }
+  Json ask(const std::string& line) { return Json::parse(session_.answer(line)); }
+  Json prepare(const std::string& input, const std::string& boundaries) {
+    return ask(R"({"type":"prepare","workload":{"id":"w","input":)" + input + R"(,"boundaries":)" +
+               boundaries + "}}");
+  }
+  Json slot(const std::string& boundaries) {
+    return ask(R"({"type":"slot","slot_id":"s","workload":"w","warmup":1,"requests":4,)"
+               R"("max_spans":4,"digest":true,"boundaries":)" +
+               boundaries + "}");
+  }
+
+  static std::string dir_;
+  TextWorker worker_;
+  abba_worker::Session session_;
+};
+
+std::string TextWorkerTest::dir_;
+
+// Durations of one request by span name, the sample itself under the boundary's name.
+std::map<std::string, std::int64_t> of_request(const Json& slot, std::size_t seq) {
+  std::map<std::string, std::int64_t> durations;
+  durations[slot["boundary"].text()] = slot["duration_ns"].items()[seq].integer();
+  const Json& spans = slot["spans"];
+  for (std::size_t i = 0; i < spans["seq"].items().size(); ++i) {
+    if (spans["seq"].items()[i].integer() != static_cast<std::int64_t>(seq)) continue;
+    durations[spans["name"].items()[i].text()] += spans["duration_ns"].items()[i].integer();
+  }
+  return durations;
+}
+
+TEST_F(TextWorkerTest, EncoderWithinEngineWithinHttpInEveryRequest) {
+  ASSERT_TRUE(
+      prepare(R"({"request": "medium_1"})", R"(["http", "engine", "encoder"])")["ready"].boolean());
+  const Json answer = slot("[]");
+  EXPECT_EQ(answer["boundary"].text(), "http");
+  EXPECT_TRUE(answer["failed"].items().empty()) << answer["failure_text"].text();
+  for (std::size_t seq = 1; seq < 5; ++seq) {
+    auto took = of_request(answer, seq);
+    EXPECT_GT(took["encoder"], 0);
+    EXPECT_GT(took["model"], took["encoder"]);
+    EXPECT_GT(took["engine"], took["model"]);
+    EXPECT_GT(took["http"], took["engine"]);
+    for (const char* name :
+         {"tokenize", "pack", "upload", "encode", "head", "score", "readback", "decode"}) {
+      EXPECT_EQ(took.count(name), 1U) << name;
+    }
+  }
+}
+
+TEST_F(TextWorkerTest, BothWaysInGiveTheSameBits) {
+  prepare(R"({"request": "choice"})", R"(["http"])");
+  const Json over_http = slot(R"(["http"])");
+  const Json in_process = slot(R"(["engine"])");
+  EXPECT_EQ(over_http["digest"].text().size(), 64U);
+  EXPECT_EQ(in_process["digest"].text(), over_http["digest"].text());
+  prepare(R"({"request": "score"})", R"(["http"])");
+  EXPECT_NE(slot(R"(["http"])")["digest"].text(), over_http["digest"].text());
+}
+
+TEST_F(TextWorkerTest, ARequestMayStandInTheManifest) {
+  const Json ready = prepare(
+      R"({"request": {"state": ["a", 1.5], "questions": {"q": {"type": "noul", "instructions": "?"}}}})",
+      R"(["engine"])");
+  EXPECT_EQ(ready["facts"]["rows"].integer(), 1);
+  const Json outputs = ask(R"({"type":"outputs","workload":"w","stages":[],"values":true})");
+  EXPECT_EQ(outputs["tensors"].items().size(), 4U);
+}
+
+TEST_F(TextWorkerTest, WhatCannotBeTimedIsSaid) {
+  const auto failure = [&](const Json& answer) {
+    EXPECT_EQ(answer["failed"].items().size(), 5U);
+    return answer["failure_text"].text();
+  };
+  prepare(R"({"request": "choice"})", R"(["engine"])");
+  EXPECT_NE(failure(slot(R"(["model"])")).find("http"), std::string::npos);
+  prepare(R"({"shape": [1, 48]})", "[]");
+  EXPECT_NE(failure(slot(R"(["engine"])")).find("request"), std::string::npos);
+  for (const char* input :
+       {R"({"request": "none"})", R"({"request": 5})", R"({"request": "../x"})",
+        R"({"request": {"state": "s"}})", R"({"request": "choice", "seed": 1})",
+        R"({"request": {"state": "s", "questions": {"q": {"type": "rank", "instructions": "?"}}}})",
+        R"({"request": "choice", "checkpoint": "other"})"}) {
+    const Json answer = prepare(input, R"(["http"])");
+    EXPECT_FALSE(answer["error"]["message"].text().empty()) << input;
+  }
+}
+
+}  // namespace
+}  // namespace abba::laya
