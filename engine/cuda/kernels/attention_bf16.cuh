@@ -27,6 +27,7 @@
 #include "engine/cuda/kernels/attention_args.h"
 #include "engine/cuda/kernels/attention_geometry.h"
 #include "engine/cuda/kernels/attention_mma.cuh"
+#include "engine/cuda/kernels/attention_quotient.h"
 #include "engine/cuda/kernels/attention_warp.cuh"
 
 namespace abba::cuda {
@@ -35,23 +36,31 @@ namespace abba::cuda {
 template <int kThreads>
 __device__ inline void load_tile(std::uint32_t to, const __nv_bfloat16* from, int row_stride,
                                  int first, int keys) {
-  for (int i = static_cast<int>(threadIdx.x); i < kKeyTile * 8; i += kThreads) {
-    const int row = first + i / 8;
-    const bool is_real = row < keys;
-    const __nv_bfloat16* piece = from + std::int64_t{is_real ? row : 0} * row_stride + i % 8 * 8;
-    copy_16_async(to + swizzled(i / 8, i % 8), piece, is_real);
+  const int piece = static_cast<int>(threadIdx.x) % 8;
+  const int first_row = static_cast<int>(threadIdx.x) / 8;
+  const __nv_bfloat16* at = from + std::int64_t{first + first_row} * row_stride + piece * 8;
+#pragma unroll
+  for (int row = 0; row < kKeyTile; row += kThreads / 8) {
+    copy_16_async(to + swizzled(first_row + row, piece), at + std::int64_t{row} * row_stride,
+                  first + first_row + row < keys);
   }
 }
 
-// The tiles that a block visits, twice, and where each lies in shared memory.
+// The tiles that a block visits, backwards and then forwards, and where each lies in shared memory.
 struct AttentionWalk {
   KeyRange tiles;
   int count;      // tiles
   bool all_stay;  // every tile has a slot of its own
   __device__ int steps() const { return 2 * count; }
-  __device__ int tile(int step) const { return tiles.begin + (step < count ? step : step - count); }
+  __device__ int tile(int step) const {
+    return step < count ? tiles.end - 1 - step : tiles.begin + step - count;
+  }
   __device__ int slot(int step) const {
     return all_stay ? tile(step) - tiles.begin : step % kAttentionRing;
+  }
+  __device__ Walk purpose(int step) const {
+    if (step < count) return Walk::kForTops;
+    return step == count ? Walk::kForValuesOfKeptScores : Walk::kForValues;
   }
 };
 
@@ -69,11 +78,11 @@ __device__ inline void load_step(const AttentionWalk& walk, int step, const Atte
   if (step < walk.steps()) {
     const std::uint32_t slot = ring + walk.slot(step) * static_cast<int>(kAttentionSlotBytes);
     const int first = walk.tile(step) * kKeyTile;
-    const bool is_second_walk = step >= walk.count;
-    if (!is_second_walk || !walk.all_stay) {
+    const Walk purpose = walk.purpose(step);
+    if (purpose == Walk::kForTops || (purpose == Walk::kForValues && !walk.all_stay)) {
       load_tile<kThreads>(slot, k, args.kv_row_stride, first, keys);
     }
-    if (is_second_walk) {
+    if (purpose != Walk::kForTops) {
       load_tile<kThreads>(slot + kHalfSlotBytes, v, args.kv_row_stride, first, keys);
     }
   }
@@ -92,8 +101,10 @@ __device__ inline void store_rows(const AttentionRows<kBlocks>& rows, const Atte
     const int half = i / 8 % 2;
     const int row = 16 * block + 8 * half + lane / 4;
     const float sum = rows.sum[block][half];
+    const float inverse = reciprocal(sum);  // once for each of the two halves: i is known
     const float* pair = &rows.out[block][i % 8][2 * half];
-    const std::uint32_t packed = pack_bf16(__fdiv_rn(pair[0], sum), __fdiv_rn(pair[1], sum));
+    const std::uint32_t packed =
+        pack_bf16(quotient(pair[0], sum, inverse), quotient(pair[1], sum, inverse));
     *reinterpret_cast<std::uint32_t*>(memory + swizzled(row, i % 8) + lane % 4 * 4) =
         rows.first + row <= rows.last ? packed : 0U;
   }
@@ -128,11 +139,13 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks == 2 ? 2 : 1)
   const AttentionWalk walk = walk_over(
       is_idle ? KeyRange{0, 0} : visible_keys(place.first_row, last, args.half_window, keys));
   const std::uint32_t ring = shared_address(memory);
+#pragma unroll 1
   for (int step = 0; step < kAttentionRing - 1; ++step) {
     load_step<kWarps * 32>(walk, step, args, k + head, v + head, keys, ring);
   }
   const int warp = static_cast<int>(threadIdx.x) / 32;
   AttentionRows<kBlocks> rows;
+  ScoreTile<kBlocks> scores;
   start_rows(rows, args, q + head, place.first_row + 16 * kBlocks * warp, real, keys);
   for (int step = 0; step < walk.steps(); ++step) {
     wait_copies<kAttentionRing - 2>();
@@ -140,7 +153,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks == 2 ? 2 : 1)
     load_step<kWarps * 32>(walk, step + kAttentionRing - 1, args, k + head, v + head, keys, ring);
     if (step == walk.count) join_tops(rows);
     const std::uint32_t slot = ring + walk.slot(step) * static_cast<int>(kAttentionSlotBytes);
-    visit_tile(rows, step < walk.count, slot, walk.tile(step));
+    visit_tile(rows, scores, walk.purpose(step), slot, walk.tile(step));
   }
   join_sums(rows);
   __syncthreads();  // the ring becomes the place of the outputs

@@ -32,7 +32,9 @@ int rows_of(AttentionTile tile) {
 }
 
 AttentionTile best_attention_tile(const AttentionExtent& extent) {
-  if (extent.queries > 64 && blocks(extent, 128) >= kBlocksOfRows128) {
+  // Where a window hides tiles, the more rows a block has the more of them its warps wait through.
+  const bool is_cut = most_key_tiles(extent, 128) < ceil_div(extent.keys, kKeyTile);
+  if (!is_cut && extent.queries > 64 && blocks(extent, 128) >= kBlocksOfRows128) {
     return AttentionTile::kRows128;
   }
   if (extent.queries > 16 && blocks(extent, 64) >= kBlocksOfRows64) return AttentionTile::kRows64;

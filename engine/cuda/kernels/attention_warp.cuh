@@ -1,6 +1,7 @@
 // A warp's part of attention in bf16: 16 kBlocks query rows in registers against tiles of 64 keys
-// and values in shared memory. Two walks over the tiles, first raise_tops, then weigh_values; every
-// row's arithmetic is the same whatever kBlocks is. Formula and mapping: attention_bf16.cuh.
+// and values in shared memory. Two walks over the tiles, backwards for the maxima and forwards for
+// the values, so that the scores of the first tile are made once; every row's arithmetic is the
+// same whatever kBlocks is. Formula and mapping: attention_bf16.cuh.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct AttentionRows {
 };
 
 template <int kBlocks>
-using ScoreBlock = float[kBlocks][2][4];  // [16, 16] of each block of rows
+using ScoreTile = float[kBlocks][8][4];  // [16, 64] of each block of rows, 8 columns at a time
 
 template <int kBlocks>
 __device__ inline void start_rows(AttentionRows<kBlocks>& rows, const AttentionArgs& args,
@@ -60,78 +61,74 @@ __device__ inline void start_rows(AttentionRows<kBlocks>& rows, const AttentionA
   }
 }
 
-// The products of the warp's rows with 16 keys; `keys` is this lane's address for load_matrices.
+// The products of the warp's rows with a tile of keys; `keys` is this lane's address for
+// load_matrices. A score adds its columns in order; 8 kBlocks scores advance side by side.
 template <int kBlocks>
 __device__ inline void multiply_keys(const AttentionRows<kBlocks>& rows, std::uint32_t keys,
-                                     ScoreBlock<kBlocks>& scores) {
+                                     ScoreTile<kBlocks>& scores) {
 #pragma unroll
-  for (int i = 0; i < kBlocks * 8; ++i) scores[i / 8][i / 4 % 2][i % 4] = 0.0F;
+  for (int i = 0; i < kBlocks * 32; ++i) scores[i / 32][i / 4 % 8][i % 4] = 0.0F;
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
-    std::uint32_t part[4];
-    load_matrices(part, keys ^ (static_cast<std::uint32_t>(step) << 5U));
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      multiply_add(scores[block][0], rows.q[block][step], part[0], part[1]);
-      multiply_add(scores[block][1], rows.q[block][step], part[2], part[3]);
+    for (int chunk = 0; chunk < 4; ++chunk) {
+      std::uint32_t part[4];
+      load_matrices(part, (keys + chunk * 2048) ^ (static_cast<std::uint32_t>(step) << 5U));
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+        multiply_add(scores[block][2 * chunk], rows.q[block][step], part[0], part[1]);
+        multiply_add(scores[block][2 * chunk + 1], rows.q[block][step], part[2], part[3]);
+      }
     }
   }
 }
 
-// Hides what a row does not see; `key` is that of the scores' first column.
+// Hides what a row does not see; `key` is the first of the tile.
 template <int kBlocks>
 __device__ inline void hide_keys(const AttentionRows<kBlocks>& rows, int key,
-                                 ScoreBlock<kBlocks>& scores) {
+                                 ScoreTile<kBlocks>& scores) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int reach = reach_of(rows.half_window);
   const int first_key = key + 2 * (lane % 4);
   const int offset = first_key - (rows.first + lane / 4);
 #pragma unroll
-  for (int i = 0; i < kBlocks * 8; ++i) {
-    const int column = 8 * (i / 4 % 2) + i % 2;
-    const int row = 16 * (i / 8) + 8 * (i % 4 / 2);
+  for (int i = 0; i < kBlocks * 32; ++i) {
+    const int column = 8 * (i / 4 % 8) + i % 2;
+    const int row = 16 * (i / 32) + 8 * (i % 4 / 2);
     const bool is_seen = is_visible(first_key + column, offset + column - row, reach, rows.keys);
-    if (!is_seen) scores[i / 8][i / 4 % 2][i % 4] = -INFINITY;
+    if (!is_seen) scores[i / 32][i / 4 % 8][i % 4] = -INFINITY;
   }
 }
 
-// First walk: raises the rows' maxima by one tile of keys. fmaxf passes over a NaN; its score makes
-// p and so the row NaN in the second walk.
-template <bool kIsMasked, int kBlocks>
-__device__ inline void raise_tops(AttentionRows<kBlocks>& rows, std::uint32_t keys, int key) {
+// First walk: raises the rows' maxima. fmaxf passes over a NaN; its score makes p and so the row
+// NaN in the second walk.
+template <int kBlocks>
+__device__ inline void raise_tops(AttentionRows<kBlocks>& rows, const ScoreTile<kBlocks>& scores) {
 #pragma unroll
-  for (int chunk = 0; chunk < 4; ++chunk) {
-    ScoreBlock<kBlocks> scores;
-    multiply_keys(rows, keys + chunk * 2048, scores);
-    if (kIsMasked) hide_keys(rows, key + 16 * chunk, scores);
-#pragma unroll
-    for (int i = 0; i < kBlocks * 8; ++i) {
-      float& top = rows.top[i / 8][i % 4 / 2];
-      top = fmaxf(top, scores[i / 8][i / 4 % 2][i % 4]);
-    }
+  for (int i = 0; i < kBlocks * 32; ++i) {
+    float& top = rows.top[i / 32][i % 4 / 2];
+    top = fmaxf(top, scores[i / 32][i / 4 % 8][i % 4]);
   }
 }
 
-// Second walk: p of one tile, its sum, and p times the values.
-template <bool kIsMasked, int kBlocks>
-__device__ inline void weigh_values(AttentionRows<kBlocks>& rows, std::uint32_t keys,
-                                    std::uint32_t values, int key) {
+// Second walk: p of one tile in place of the scores, its sum, and p times the values; `values` is
+// this lane's address for load_matrices_transposed.
+template <int kBlocks>
+__device__ inline void weigh_values(AttentionRows<kBlocks>& rows, ScoreTile<kBlocks>& scores,
+                                    std::uint32_t values) {
+#pragma unroll
+  for (int i = 0; i < kBlocks * 32; ++i) {
+    const int half = i % 4 / 2;
+    float& score = scores[i / 32][i / 4 % 8][i % 4];
+    score = power_of_two((score - rows.top[i / 32][half]) * kExponentScale);
+    rows.sum[i / 32][half] += score;
+  }
 #pragma unroll
   for (int chunk = 0; chunk < 4; ++chunk) {
-    ScoreBlock<kBlocks> scores;
-    multiply_keys(rows, keys + chunk * 2048, scores);
-    if (kIsMasked) hide_keys(rows, key + 16 * chunk, scores);
     std::uint32_t weights[kBlocks][4];
 #pragma unroll
-    for (int i = 0; i < kBlocks * 8; ++i) {
-      const int half = i % 4 / 2;
-      float& score = scores[i / 8][i / 4 % 2][i % 4];
-      score = power_of_two((score - rows.top[i / 8][half]) * kExponentScale);
-      rows.sum[i / 8][half] += score;
-    }
-#pragma unroll
     for (int i = 0; i < kBlocks * 4; ++i) {
-      const float* pair = &scores[i / 4][i / 2 % 2][i % 2 * 2];
+      const float* pair = &scores[i / 4][2 * chunk + i / 2 % 2][i % 2 * 2];
       weights[i / 4][i % 4] = pack_bf16(pair[0], pair[1]);
     }
 #pragma unroll
@@ -148,23 +145,23 @@ __device__ inline void weigh_values(AttentionRows<kBlocks>& rows, std::uint32_t 
   }
 }
 
-// One tile in one walk; `slot` is the shared address of its keys, its values follow.
+enum class Walk { kForTops, kForValuesOfKeptScores, kForValues };
+
+// One tile in one walk; `slot` is the shared address of its keys, its values follow. `scores` are
+// those of the tile visited before, and of this one afterwards.
 template <int kBlocks>
-__device__ inline void visit_tile(AttentionRows<kBlocks>& rows, bool is_first_walk,
-                                  std::uint32_t slot, int tile) {
+__device__ inline void visit_tile(AttentionRows<kBlocks>& rows, ScoreTile<kBlocks>& scores,
+                                  Walk walk, std::uint32_t slot, int tile) {
   if (rows.last < rows.first) return;
   const TileView view = view_of_tile(tile, rows.first, rows.last, rows.half_window, rows.keys);
   if (view == TileView::kHidden) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t key_lane = slot + swizzled(lane % 8 + lane / 16 * 8, lane / 8 % 2);
-  const std::uint32_t value_lane = slot + kHalfSlotBytes + swizzled(lane % 16, lane / 16);
-  const int key = tile * kKeyTile;
-  if (is_first_walk) {
-    if (view == TileView::kWhole) return raise_tops<false>(rows, key_lane, key);
-    return raise_tops<true>(rows, key_lane, key);
+  if (walk != Walk::kForValuesOfKeptScores) {
+    multiply_keys(rows, slot + swizzled(lane % 8 + lane / 16 * 8, lane / 8 % 2), scores);
+    if (view == TileView::kPartly) hide_keys(rows, tile * kKeyTile, scores);
   }
-  if (view == TileView::kWhole) return weigh_values<false>(rows, key_lane, value_lane, key);
-  weigh_values<true>(rows, key_lane, value_lane, key);
+  if (walk == Walk::kForTops) return raise_tops(rows, scores);
+  weigh_values(rows, scores, slot + kHalfSlotBytes + swizzled(lane % 16, lane / 16));
 }
 
 // The maximum and the sum of a row over the four threads that share it.

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <tuple>
 #include <vector>
+
+#include "engine/base/prng.h"
+#include "engine/cuda/kernels/attention_quotient.h"
 
 namespace abba::cuda {
 namespace {
@@ -158,6 +162,7 @@ TEST(AttentionGeometry, short_rows_make_more_blocks_and_long_batches_wider_ones)
   EXPECT_EQ(tile_of(1, 48), AttentionTile::kRows16);
   EXPECT_EQ(tile_of(1, 512), AttentionTile::kRows64);
   EXPECT_EQ(tile_of(32, 512), AttentionTile::kRows128);
+  EXPECT_EQ(best_attention_tile({32, 512, 512, 16, 64}), AttentionTile::kRows64);  // windowed
   EXPECT_EQ(best_attention_tile({32, 5, 512, 16}), AttentionTile::kRows16);  // a few chosen rows
   const Geometry geometry = attention_geometry({1, 48, 48, 16}, AttentionTile::kRows16);
   EXPECT_EQ(geometry, (Geometry{{48}, {32}, kAttentionSlotBytes}));
@@ -176,6 +181,21 @@ TEST(AttentionGeometry, empty_problems_launch_nothing_and_the_largest_are_launch
   const AttentionExtent widest{kMostElements / 192, 1, 1, 1};
   EXPECT_TRUE(is_launchable(attention_geometry(widest, AttentionTile::kRows16)));
   EXPECT_TRUE(is_launchable(plain_attention_geometry(widest)));
+}
+
+TEST(AttentionQuotient, is_the_rounded_quotient) {
+  base::Random random(11);
+  for (int i = 0; i < 1000000; ++i) {
+    const float divisor = std::exp2(random.uniform_float(0.0F, 13.0F));
+    const float numerator =
+        random.uniform_float(-1.0F, 1.0F) * std::exp2(random.uniform_float(-60.0F, 60.0F));
+    ASSERT_EQ(quotient(numerator, divisor, 1.0F / divisor), numerator / divisor)
+        << numerator << " / " << divisor;
+  }
+  EXPECT_EQ(quotient(INFINITY, 3.0F, 1.0F / 3.0F), INFINITY);
+  EXPECT_EQ(quotient(-INFINITY, 3.0F, 1.0F / 3.0F), -INFINITY);
+  EXPECT_TRUE(std::isnan(quotient(NAN, 3.0F, 1.0F / 3.0F)));
+  EXPECT_TRUE(std::isnan(quotient(1.0F, NAN, NAN)));
 }
 
 TEST(AttentionGeometry, lengths_are_clamped_and_padding_queries_counted_out) {
