@@ -154,6 +154,11 @@ void read_agent(const Json& agent, std::string_view where, ModelConfig& config) 
     }
     config.action_count = 1 + static_cast<std::int64_t>(costs->as_object().size());
   }
+  const Json* layout = agent.find("option_layout");
+  if (layout != nullptr && !(*layout == Json("sequential"))) {
+    refuse(where, "\"option_layout\" is " + layout->dump() +
+                      "; this engine computes \"sequential\" only, options one after the other");
+  }
   if (agent.find("amp_dtype") != nullptr) config.amp_dtype = agent.get_string("amp_dtype", where);
   read_temperatures(agent, where, config);
 }

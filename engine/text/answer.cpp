@@ -163,7 +163,7 @@ PyValue answer_value(const Question& question, const Answer& answer) {
       result.add("score", PyValue::of_float(answer.value));
       PyValue legend = PyValue::dict();
       for (std::size_t i = 0; i < question.labels.size(); ++i) {
-        legend.add(std::to_string(i), question.labels[i]);
+        legend.add(std::to_string(i), PyValue::of_string(rendered(question.labels[i])));
       }
       result.add("legend", std::move(legend));
       result.add("probabilities", probabilities_value(question, answer));

@@ -47,6 +47,14 @@ std::string key_identity(const PyValue& label) {
   }
 }
 
+// As the original: a label is an option text and an answer key, and null can be neither.
+void check_label(const Question& question, const PyValue& label, std::size_t index) {
+  if (label.is_list() || label.is_dict() || label.is_none()) {
+    refuse(question, "label " + std::to_string(index) + " is " + std::string(label.kind_name()) +
+                         "; a label is a string, a number or a boolean");
+  }
+}
+
 void add_choice(Question& question, const PyValue& label, const PyValue* description) {
   const std::string name = python_str(label);
   question.labels.push_back(label);
@@ -65,11 +73,12 @@ void read_choice(Question& question, const PyValue* criteria) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < criteria->items.size(); ++i) {
     const PyValue& label = criteria->items[i];
-    if (label.is_list() || label.is_dict()) {
-      refuse(question, "label " + std::to_string(i) + " is " + std::string(label.kind_name()) +
-                           "; a label is a string, a number, a boolean or null");
+    check_label(question, label, i);
+    if (!seen.insert(key_identity(label)).second) {
+      refuse(question, "label " + std::to_string(i) + " repeats an earlier one (1, 1.0 and true " +
+                           "are one key); every option needs its own");
     }
-    if (seen.insert(key_identity(label)).second) add_choice(question, label, nullptr);
+    add_choice(question, label, nullptr);
   }
   if (question.options.empty()) refuse(question, "a choice needs at least one label");
 }
@@ -130,6 +139,21 @@ void read_noul(Question& question, const PyValue* criteria, const PyValue* label
       yes_label + ": " + (is_absent(yes) ? std::string(kDefaultTrue) : rendered(*yes))};
 }
 
+void read_instructions(Question& question, const PyValue& definition) {
+  const PyValue* instructions = definition.find("instructions");
+  if (instructions == nullptr) {
+    refuse(question, "has no \"instructions\"; add the text that is to be answered");
+  }
+  const bool is_empty = instructions->is_none() ||
+                        (instructions->is_string() && strip(instructions->text).empty()) ||
+                        (instructions->is_list() && instructions->items.empty()) ||
+                        (instructions->is_dict() && instructions->members.empty());
+  if (is_empty) {
+    refuse(question, "its \"instructions\" are empty; add the text that is to be answered");
+  }
+  question.instructions = rendered(*instructions);
+}
+
 QuestionType read_type(const Question& question, const PyValue& definition) {
   const PyValue* type = definition.find("type");
   for (const auto known : {QuestionType::kChoice, QuestionType::kScore, QuestionType::kNoul}) {
@@ -152,15 +176,15 @@ std::string rendered(const PyValue& value) {
 Question parse_question(std::string_view id, const PyValue& definition) {
   Question question;
   question.id = id;
+  if (strip(question.id).empty()) refuse(question, "needs an id that is not empty");
   if (!definition.is_dict()) {
     refuse(question, "must be an object, not " + std::string(definition.kind_name()));
   }
   question.type = read_type(question, definition);
-  const PyValue* instructions = definition.find("instructions");
-  if (instructions == nullptr) {
-    refuse(question, "has no \"instructions\"; add the text that is to be answered");
+  read_instructions(question, definition);
+  if (definition.find("option_order") != nullptr) {
+    refuse(question, "has \"option_order\", which this engine does not know; order the criteria");
   }
-  question.instructions = rendered(*instructions);
   const PyValue* criteria = definition.find("criteria");
   const PyValue* labels = definition.find("labels");
   if (labels != nullptr && question.type != QuestionType::kNoul) {

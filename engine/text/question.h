@@ -25,8 +25,9 @@ struct Question {
 };
 
 // {"type": ..., "instructions": ..., "criteria": ..., "labels": ...}. Throws Error(kBadInput,
-// "question \"id\"", ...) for an unknown type, missing instructions, criteria of the wrong shape,
-// empty or with a null level, a label that is no scalar, labels that are not two distinct names.
+// "question \"id\"", ...) for an empty id, an unknown type, missing or empty instructions, criteria
+// of the wrong shape, empty or with a null level, a label that is null, no scalar or there twice,
+// labels that are not two distinct names, and for option_order, which only the original knows.
 Question parse_question(std::string_view id, const PyValue& definition);
 // An object of id -> definition, in order.
 std::vector<Question> parse_questions(const PyValue& questions);

@@ -60,6 +60,10 @@ def rendered(value):
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def is_empty(instructions):
+    return instructions is None or instructions in ([], {}) or isinstance(instructions, str) and not instructions.strip()
+
+
 def option_texts(question):
     kind, criteria = question["type"], question.get("criteria")
     if kind == "choice":
@@ -80,7 +84,8 @@ def expected_row(encode, special, request, keep_newest=True):
     """The row of a request by the rules of the original, or None where it raises."""
     clean = lambda text: text.replace(special["mask_text"], " ")
     question, limit, budget = request["question"], request["max_len"], request["head_max_len"]
-    if question["type"] == "score" and None in question["criteria"]:
+    ins = question["instructions"]
+    if question["type"] == "score" and None in question["criteria"] or is_empty(ins):
         return None
     head = encode(f"{question['type']} question: " + clean(rendered(question["instructions"])))
     options = [[special["mask"]] + encode(" " + clean(text))[:48] for text in option_texts(question)]

@@ -166,7 +166,8 @@ TEST(Config, RefusesScaledRopeAndBadAgents) {
   for (const char* agent :
        {R"({"max_len": 0})", R"({"max_len": 99999})", R"({"head_layers": 0})",
         R"({"temperature": [1, 1]})", R"({"temperature": 1})", R"({"act_costs": 3})",
-        R"({"amp_dtype": 16})", R"({"head_max_len": 4096})", "[]"}) {
+        R"({"amp_dtype": 16})", R"({"head_max_len": 4096})", R"({"option_layout": "parallel"})",
+        "[]"}) {
     EXPECT_THAT(refusal(flat_encoder(), base::parse_json(agent, "")), HasSubstr("a.json")) << agent;
   }
 }

@@ -148,7 +148,9 @@ TEST(Wire, RepliesAreCompactJsonOrRefused) {
   EXPECT_THAT(body, HasSubstr(R"("legend":{"0":"é","1":"b"},"probabilities":{"0":0.25,"1":0.75})"));
   EXPECT_THAT(body, HasSubstr(R"("usage":{"input_tokens":3,"output_tokens":0)"));
   EXPECT_THAT(body, HasSubstr(R"("routing":{"model":"english","repo":"here")"));
+  only.question.type = text::QuestionType::kChoice;  // a legend is text, a chosen label is not
   only.question.labels[1] = text::PyValue::of_float(std::nan(""));
+  only.answer.best = 1;
   EXPECT_THROW(reply_body(response, "english", "here"), Refusal);
   EXPECT_EQ(detail_body("a \"b\""), R"({"detail":"a \"b\""})");
 }

@@ -39,10 +39,10 @@ TEST(Question, ChoiceDescriptionsAreOptionalAndRendered) {
   EXPECT_EQ(q.labels[1].text, "b");
 }
 
-TEST(Question, ListedLabelsCollapseAsKeysOfADict) {
-  const Question q = question(
-      R"({"type":"choice","instructions":"","criteria":["x","x",1,1.0,true,"1",null,2.5,2.5,0,false]})");
-  EXPECT_THAT(q.options, ElementsAre("x", "1", "1", "None", "2.5", "0"));
+TEST(Question, ListedLabelsAreDistinctKeysOfADict) {
+  const Question q =
+      question(R"({"type":"choice","instructions":"?","criteria":["x",1,"1",2.5,0,""]})");
+  EXPECT_THAT(q.options, ElementsAre("x", "1", "1", "2.5", "0", ""));
   EXPECT_EQ(python_dumps(q.labels[1]), "1");
   EXPECT_EQ(python_dumps(q.labels[2]), "\"1\"");
 }
@@ -71,9 +71,9 @@ TEST(Question, NoulDefaultsKeysAndLabels) {
       ElementsAre("false: no, the statement does not hold", "true: yes, the statement holds"));
 }
 
-TEST(Question, InstructionsMayBeAnythingButAbsent) {
-  EXPECT_EQ(question(R"({"type":"noul","instructions":null})").instructions, "null");
-  EXPECT_EQ(question(R"({"type":"noul","instructions":""})").instructions, "");
+TEST(Question, InstructionsMayBeAnythingButEmpty) {
+  EXPECT_EQ(question(R"({"type":"noul","instructions":false})").instructions, "false");
+  EXPECT_EQ(question(R"({"type":"noul","instructions":0})").instructions, "0");
   EXPECT_EQ(question(R"({"type":"noul","instructions":[1,2.50]})").instructions, "[1, 2.5]");
 }
 
@@ -84,6 +84,15 @@ TEST(Question, WhatTheOriginalRefusesIsRefused) {
       {R"({"type":"Choice","instructions":"?"})", "\"type\" must be one of"},
       {R"({"type":["choice"],"instructions":"?"})", "\"type\" must be one of"},
       {R"({"type":"noul"})", "has no \"instructions\""},
+      {R"({"type":"noul","instructions":null})", "\"instructions\" are empty"},
+      {R"({"type":"noul","instructions":" \u2003\n"})", "\"instructions\" are empty"},
+      {R"({"type":"noul","instructions":[]})", "\"instructions\" are empty"},
+      {R"({"type":"noul","instructions":{}})", "\"instructions\" are empty"},
+      {R"({"type":"choice","instructions":"?","criteria":["a",null]})", "label 1 is null"},
+      {R"({"type":"choice","instructions":"?","criteria":["a","b","a"]})", "label 2 repeats"},
+      {R"({"type":"choice","instructions":"?","criteria":[true,1.0]})", "label 1 repeats"},
+      {R"({"type":"choice","instructions":"?","criteria":["a","b"],"option_order":[1,0]})",
+       "\"option_order\""},
       {R"({"type":"choice","instructions":"?"})", "a choice takes"},
       {R"({"type":"choice","instructions":"?","criteria":"a"})", "a choice takes"},
       {R"({"type":"choice","instructions":"?","criteria":[]})", "at least one label"},
