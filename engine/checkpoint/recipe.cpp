@@ -49,6 +49,9 @@ double scorer_deviation(const ModelConfig& config) {
   for (const ScorerScale& scale : kScorerScales) {
     if (scale.family == family) return scale.deviation;
   }
+  for (const ScorerScale& scale : kScorerScales) {  // the spread follows from the width above all
+    if (family_config(scale.family).hidden_size == config.hidden_size) return scale.deviation;
+  }
   return kCustomScorer;
 }
 

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <string>
 
 #include "engine/checkpoint/config.h"
 #include "engine/checkpoint/synthetic.h"
@@ -8,7 +9,11 @@
 namespace abba::laya {
 
 void make_checkpoint(const MakeCheckpoint& options) {
-  const checkpoint::ModelConfig config = checkpoint::family_config(options.config);
+  // A folder is told from a family by its slash, so that no file lying about changes what a name
+  // is.
+  const bool is_folder = options.config.find('/') != std::string::npos;
+  const checkpoint::ModelConfig config = is_folder ? checkpoint::read_config(options.config)
+                                                   : checkpoint::family_config(options.config);
   checkpoint::make_synthetic(config, {.seed = options.seed,
                                       .out_dir = options.out,
                                       .tokenizer = options.tokenizer,

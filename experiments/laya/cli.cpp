@@ -41,7 +41,11 @@ void add_checkpoint_commands(CLI::App& app, int& result) {
 
   static MakeCheckpoint make;
   CLI::App* maker = group->add_subcommand("make", "Write a deterministic synthetic checkpoint");
-  maker->add_option("--config", make.config, "english, multilingual, typed, student or tiny")
+  maker
+      ->add_option(
+          "--config", make.config,
+          "english, multilingual, typed, student or tiny, or a folder (with a slash in its "
+          "name) that holds encoder/config.json and rl_agent_config.json")
       ->required();
   maker->add_option("--seed", make.seed, "Same seed, same bytes")->capture_default_str();
   maker->add_option("--out", make.out, "Folder to make; must not exist")->required();
@@ -82,6 +86,8 @@ void add_compare_reference(CLI::App& app, int& result) {
   command->add_option("--threads", options.threads, "Of the CPU backend")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  command->add_flag("--checks", options.checks,
+                    "Run the three output checks in bf16 as well; 1 and 2 must hold");
   command->callback([&result] { result = compare_reference(options) ? 0 : kDoesNotCheckOut; });
 }
 

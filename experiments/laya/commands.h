@@ -30,7 +30,8 @@ struct CompareReference {
   std::int64_t tokens = 48;
   std::uint64_t seed = 1;
   std::string backend = "cpu";
-  int threads = 1;  // of the CPU backend
+  int threads = 1;      // of the CPU backend
+  bool checks = false;  // the output checks in bf16 too, whose limits then count as well
 };
 bool compare_reference(const CompareReference& options);
 

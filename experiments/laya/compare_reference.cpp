@@ -7,6 +7,7 @@
 
 #include "engine/checkpoint/verify.h"
 #include "engine/model/network.h"
+#include "engine/model/output_check.h"
 #include "engine/model/reference_forward.h"
 #include "experiments/laya/commands.h"
 #include "experiments/laya/engine_backend.h"
@@ -97,6 +98,29 @@ Difference compare_precision(const checkpoint::Checkpoint& checkpoint, const mod
   return logits;
 }
 
+// The three output checks of the numerics page in bf16; checks 1 and 2 are limits, check 3 is only
+// told. The reference of check 1 holds the weights as a bf16 engine does.
+bool run_output_checks(const checkpoint::Checkpoint& checkpoint, const model::Batch& batch,
+                       const reference::NetworkRecord& exact, const EngineSettings& settings) {
+  const reference::NetworkRecord rounded =
+      model::reference_forward(checkpoint.config, checkpoint.file, batch, {.round_weights = true});
+  const std::unique_ptr<ops::Backend> backend = make_backend(settings);
+  model::Network network(checkpoint.config, checkpoint.file, *backend);
+  model::LaunchPlan& plan = network.prepare(batch.shape);
+  bool within = true;
+  const auto judge = [&](int check, const std::vector<model::StageError>& errors, double limit) {
+    const model::StageError& error = model::worst(errors);
+    const bool keeps = error.nrms <= limit;
+    within = within && (keeps || check == 3);
+    std::printf("bf16  check %d        worst nRMS %.3e at %s, limit %.3g: %s\n", check, error.nrms,
+                error.stage.c_str(), limit, keeps ? "kept" : "broken");
+  };
+  judge(1, model::teacher_forced_errors(network, plan, batch, rounded), model::kTeacherForcedLimit);
+  judge(2, model::free_running_errors(network, plan, batch, exact), model::kFreeRunningLimit);
+  judge(3, model::parity_errors(network, plan, batch, exact), model::kParityNrms);
+  return within;
+}
+
 }  // namespace
 
 bool compare_reference(const CompareReference& options) {
@@ -123,7 +147,7 @@ bool compare_reference(const CompareReference& options) {
   compare_precision(checkpoint, batch, record, settings);
   const bool within = fp32.max_abs <= kLogitLimitFp32;
   std::printf("fp32 logits %s the limit of %.0e\n", within ? "keep" : "break", kLogitLimitFp32);
-  return within;
+  return (!options.checks || run_output_checks(checkpoint, batch, record, settings)) && within;
 }
 
 }  // namespace abba::laya
