@@ -86,6 +86,8 @@ class CudaBackend final : public ops::Backend {
                        tensor::ConstView counts, tensor::ConstView first, tensor::View logits,
                        tensor::View features) override;
 
+  // What everything is started on, for a Stopwatch.
+  [[nodiscard]] const Stream& stream() const { return stream_; }
   [[nodiscard]] Report report() const;
   [[nodiscard]] const Product& product() const { return product_; }
 

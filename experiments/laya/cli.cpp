@@ -215,6 +215,24 @@ void add_time(CLI::App& app) {
   command->callback([] { time_forward(options); });
 }
 
+void add_profile(CLI::App& app) {
+  static ProfileOptions options;
+  CLI::App* command =
+      app.add_subcommand("profile", "Say where the time of a request goes, operation by operation");
+  command->add_option("checkpoint", options.checkpoint, "Checkpoint folder")->required();
+  command->add_option("--input", options.input, "A workload's input as JSON")->required();
+  command->add_option("--fixtures", options.fixtures, "Folder of the fixtures")
+      ->capture_default_str();
+  command->add_option("--backend", options.backend, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--factor", options.levels, "FACTOR=LEVEL, as often as you like");
+  command->add_option("--beside", options.beside,
+                      "FACTOR=LEVEL whose operations are timed too, with a count of 0");
+  command->add_option("--out", options.out, "Writes OUT.json and OUT.md")->required();
+  command->callback([] { profile(options); });
+}
+
 // `worker` takes no options of its own: the protocol configures it (--describe is the kit's).
 int run_worker(int argc, char** argv) {
   TextWorker worker;
@@ -241,6 +259,7 @@ int run_command_line(int argc, char** argv) {
   add_decide(app);
   add_tokenize(app);
   add_serve(app, result);
+  add_profile(app);
   app.add_subcommand("variants", "List factors, levels and their exactness")->callback([] {
     std::fputs(variants_text().c_str(), stdout);
   });

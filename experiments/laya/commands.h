@@ -67,4 +67,16 @@ void gemm_pin(const PlannedNetwork& options);
 // takes with the shapes planned.
 void doctor(const PlannedNetwork& options);
 
+// Where the time of a request goes, op by op: prints a table and writes OUT.json and OUT.md.
+struct ProfileOptions {
+  std::string checkpoint;
+  std::string fixtures = "experiments/fixtures";
+  std::string input;  // of a workload, as JSON
+  std::string backend = "cpu";
+  std::vector<std::string> levels;  // FACTOR=LEVEL; a factor that the backend lacks is left out
+  std::vector<std::string> beside;  // levels laid over them for operations shown with a count of 0
+  std::string out;
+};
+void profile(const ProfileOptions& options);
+
 }  // namespace abba::laya

@@ -1,5 +1,6 @@
 #include "experiments/laya/engine_backend.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "engine/cuda/backend.h"
 #include "engine/cuda/exactness.h"
 #include "engine/cuda/pin_products.h"
+#include "engine/cuda/stopwatch.h"
 #endif
 
 namespace abba::laya {
@@ -67,6 +69,12 @@ Json cuda_json(const EngineSettings& settings) {
                        {"memory_bytes", static_cast<std::int64_t>(info.memory_bytes)},
                        {"driver_cuda", info.driver_version},
                        {"runtime_cuda", info.runtime_version}});
+}
+
+DeviceTimer cuda_timer(ops::Backend& backend) {
+  return [watch = std::make_shared<cuda::Stopwatch>(backend)](const std::function<void()>& issue) {
+    return watch->device_ns(issue);
+  };
 }
 
 Json names(const std::vector<std::string>& list) {
@@ -151,6 +159,9 @@ Json cuda_json(const EngineSettings&) {
 Json cuda_report_json(const ops::Backend&) {
   refuse_cuda();
 }
+DeviceTimer cuda_timer(ops::Backend&) {
+  refuse_cuda();
+}
 std::string cuda_rows_text(const ops::Backend&) {
   refuse_cuda();
 }
@@ -188,6 +199,16 @@ std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::in
 
 std::string memory_text(const ops::Backend& backend) {
   return backend.name() == "cuda" ? cuda_memory_text(backend) : std::string();
+}
+
+DeviceTimer device_timer(ops::Backend& backend) {
+  if (backend.name() == "cuda") return cuda_timer(backend);
+  return [](const std::function<void()>& issue) {
+    const auto start = std::chrono::steady_clock::now();
+    issue();
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
+        .count();
+  };
 }
 
 std::string pinned_rows_text(const ops::Backend& backend) {

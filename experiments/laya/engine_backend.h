@@ -2,6 +2,7 @@
 // its device, its proofs, its memory. A program built without CUDA refuses it in one sentence.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,11 @@ struct ProvedLevel {
   std::string detail;
 };
 std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::int64_t hidden);
+
+// Device time of what `issue` starts, in nanoseconds; on a host backend its wall time. `issue` must
+// not wait for the device.
+using DeviceTimer = std::function<double(const std::function<void()>& issue)>;
+DeviceTimer device_timer(ops::Backend& backend);
 
 // Lines for the committed table of matrix product algorithms: every product `backend` has planned,
 // timed. Each is preceded by a comment with its times. Throws Error(kBadInput) for the CPU.

@@ -1,72 +1,94 @@
-// A backend that passes everything on to a real one and, while asked to, keeps each operation as a
-// call that can be made again: what a profile of the forward pass is made of. Borrows the real one.
+// A backend that passes everything on to another and, while recording, keeps every operation of a
+// request with its label, its size and a way to run it again on the same buffers: what a profile is
+// made of. Owns nothing of the wrapped backend, which must outlive it; recorded calls are valid as
+// long as the network and the batch that made them.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/ops/backend.h"
+#include "engine/ops/work.h"
 
 namespace abba::laya {
 
-// One operation at one size: every call of it in a pass, each with its own weights and memory.
+struct RecordedCall {
+  std::string op;      // with the level that chose it: "rope[row_block_32]", "matmul"
+  std::string shape;   // "48 x 3072 x 1024"
+  bool waits = false;  // the host waits in it: it cannot be queued behind others
+  ops::Work work;      // zero for transfers
+  std::function<void()> again;
+};
+
+// Every call of one operation at one size, each with its own weights and memory.
 struct RecordedOperation {
-  std::string name;  // "matmul 48 x 3072 x 1024"
+  RecordedCall call;  // the first
   std::vector<std::function<void()>> calls;
 };
+// In the order of first calls.
+std::vector<RecordedOperation> by_operation(const std::vector<RecordedCall>& calls);
 
 class RecordingBackend final : public ops::Backend {
  public:
-  explicit RecordingBackend(ops::Backend& real) : real_(real) {}
+  explicit RecordingBackend(ops::Backend& inner) : inner_(inner) {}
 
-  void start_recording() { is_recording_ = true; }
-  // In the order of first calls.
-  std::vector<RecordedOperation> stop_recording() {
-    is_recording_ = false;
-    return std::move(operations_);
+  void start() {
+    calls_.clear();
+    recording_ = true;
+  }
+  std::vector<RecordedCall> stop() {
+    recording_ = false;
+    return std::move(calls_);
   }
 
-  std::string_view name() const override { return real_.name(); }
-  ops::Precision precision() const override { return real_.precision(); }
-  const ops::Choices& choices() const override { return real_.choices(); }
-  std::string product_path() const override { return real_.product_path(); }
-  std::size_t weight_bytes() const override { return real_.weight_bytes(); }
-  std::int64_t launch_count() const override { return real_.launch_count(); }
+  std::string_view name() const override { return inner_.name(); }
+  ops::Precision precision() const override { return inner_.precision(); }
+  const ops::Choices& choices() const override { return inner_.choices(); }
+  std::string product_path() const override { return inner_.product_path(); }
+  void begin_range(const char* range) override { inner_.begin_range(range); }
+  void end_range() override { inner_.end_range(); }
+  std::size_t weight_bytes() const override { return inner_.weight_bytes(); }
+  std::int64_t launch_count() const override { return inner_.launch_count(); }
   ops::Choices runnable_choices(const ops::Extent& extent, std::string* note) override {
-    return real_.runnable_choices(extent, note);
+    return inner_.runnable_choices(extent, note);
   }
-  void begin_range(const char* range) override { real_.begin_range(range); }
-  void end_range() override { real_.end_range(); }
-  ops::WeightId prepare_matrix(std::string_view weight, tensor::ConstView w) override {
-    return real_.prepare_matrix(weight, w);
+
+  ops::WeightId prepare_matrix(std::string_view name, tensor::ConstView weight) override {
+    return inner_.prepare_matrix(name, weight);
   }
-  ops::WeightId prepare_vector(std::string_view weight, tensor::ConstView w,
+  ops::WeightId prepare_vector(std::string_view name, tensor::ConstView weight,
                                ops::VectorRole role) override {
-    return real_.prepare_vector(weight, w, role);
+    return inner_.prepare_vector(name, weight, role);
   }
-  ops::WeightId prepare_table(std::string_view weight, tensor::ConstView w) override {
-    return real_.prepare_table(weight, w);
+  ops::WeightId prepare_table(std::string_view name, tensor::ConstView weight) override {
+    return inner_.prepare_table(name, weight);
   }
-  ops::WeightId prepare_type_table(std::string_view weight, tensor::ConstView w) override {
-    return real_.prepare_type_table(weight, w);
+  ops::WeightId prepare_type_table(std::string_view name, tensor::ConstView weight) override {
+    return inner_.prepare_type_table(name, weight);
   }
   ops::WeightId prepare_rope(float theta, std::int64_t positions) override {
-    return real_.prepare_rope(theta, positions);
+    return inner_.prepare_rope(theta, positions);
   }
+
   ops::MatmulId plan_matmul(const ops::MatmulProblem& problem, ops::WeightId weight,
                             ops::WeightId bias) override;
-  void plan_attention(const ops::AttentionProblem& p) override { real_.plan_attention(p); }
-  void plan_attention(const ops::SubsetAttentionProblem& p) override { real_.plan_attention(p); }
-  std::unique_ptr<ops::Arena> make_arena(std::size_t size) override {
-    return real_.make_arena(size);
+  void plan_attention(const ops::AttentionProblem& problem) override {
+    inner_.plan_attention(problem);
   }
-  void plan_upload(std::size_t size) override { real_.plan_upload(size); }
-  void upload(const void* bytes, tensor::View to) override { real_.upload(bytes, to); }
-  void upload_all(std::span<const ops::Transfer> group) override { real_.upload_all(group); }
-  void download(tensor::ConstView from, float* values) override { real_.download(from, values); }
-  void synchronize() override { real_.synchronize(); }
+  void plan_attention(const ops::SubsetAttentionProblem& problem) override {
+    inner_.plan_attention(problem);
+  }
+  std::unique_ptr<ops::Arena> make_arena(std::size_t size_bytes) override {
+    return inner_.make_arena(size_bytes);
+  }
+  void plan_upload(std::size_t size_bytes) override { inner_.plan_upload(size_bytes); }
+
+  void upload(const void* bytes, tensor::View to) override;
+  void upload_all(std::span<const ops::Transfer> transfers) override;
+  void download(tensor::ConstView from, float* values) override;
+  void synchronize() override { inner_.synchronize(); }
 
   void embed_norm(const ops::EmbedNormProblem& problem, ops::WeightId table, ops::WeightId gain,
                   tensor::ConstView ids, tensor::View residual, tensor::View normed) override;
@@ -95,18 +117,15 @@ class RecordingBackend final : public ops::Backend {
                        tensor::View features) override;
 
  private:
-  // Makes the call, and keeps it under name() while recording; else it costs the call alone.
-  template <typename Name, typename Call>
-  void pass(const Name& name, const Call& call) {
-    call();
-    if (is_recording_) keep(name(), call);
-  }
-  void keep(std::string operation, std::function<void()> call);
+  // Runs the call and keeps it.
+  void run(std::string op, std::string shape, const ops::Work& work, std::function<void()> call,
+           bool waits = false);
+  [[nodiscard]] std::string level(std::string_view factor) const;
 
-  ops::Backend& real_;
-  bool is_recording_ = false;
-  std::vector<RecordedOperation> operations_;
-  std::vector<ops::MatmulProblem> products_;  // by MatmulId
+  ops::Backend& inner_;
+  bool recording_ = false;
+  std::vector<RecordedCall> calls_;
+  std::map<std::int32_t, ops::MatmulProblem> matmuls_;  // by id
 };
 
 }  // namespace abba::laya

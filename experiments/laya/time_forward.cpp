@@ -90,10 +90,11 @@ void profile_operations(RecordingBackend& backend, model::Network& network, mode
                         const model::Batch& batch, double forward_ms) {
   constexpr int kRounds = 20;
   network.upload(plan, batch);
-  backend.start_recording();
+  backend.start();
   network.run_encoder(plan);
   double explained_us = 0.0;
-  for (const RecordedOperation& operation : backend.stop_recording()) {
+  for (const RecordedOperation& operation : by_operation(backend.stop())) {
+    const std::string name = operation.call.op + " " + operation.call.shape;
     std::vector<double> whole_us;
     std::vector<double> host_us;
     const auto calls = static_cast<double>(operation.calls.size());
@@ -107,8 +108,8 @@ void profile_operations(RecordingBackend& backend, model::Network& network, mode
     const double each_us = median(whole_us);
     explained_us += each_us * calls;
     std::printf("  %-44s %4d calls, %8.2f us each (host %6.2f), %5.1f %% of the pass\n",
-                operation.name.c_str(), static_cast<int>(operation.calls.size()), each_us,
-                median(host_us), 100.0 * each_us * calls / (1e3 * forward_ms));
+                name.c_str(), static_cast<int>(operation.calls.size()), each_us, median(host_us),
+                100.0 * each_us * calls / (1e3 * forward_ms));
   }
   std::printf("  %-44s %37.2f us of %.2f, %5.1f %% of the pass\n", "all of these", explained_us,
               1e3 * forward_ms, 100.0 * explained_us / (1e3 * forward_ms));
