@@ -30,8 +30,9 @@ void merge_settings(base::Json& settings, const base::Json& over) {
 // Files of the command line and files mapped into the process; a script's interpreter comes second
 // under a name of its own.
 std::vector<record::Binding> bindings_of(const std::string& arm, const ArmCommand& command,
-                                         const workers::Worker& worker) {
-  std::vector<record::Binding> bindings = workers::hash_command(command.argv, arm);
+                                         const workers::Worker& worker,
+                                         workers::FileDigests& digests) {
+  std::vector<record::Binding> bindings = workers::hash_command(command.argv, arm, &digests);
   for (record::Binding binding : worker.files()) {
     const auto same_name = [&](const record::Binding& other) { return other.name == binding.name; };
     const auto found = std::find_if(bindings.begin(), bindings.end(), same_name);
@@ -228,7 +229,8 @@ void Arms::start(const record::PlannedPass& pass, int pass_index) {
 
 void Arms::start_one(const std::string& arm, const record::PlannedPass& pass, int pass_index) {
   auto& clock = session_.with.clock;
-  const workers::WorkerSpec spec = worker_spec(session_.in, arm, pass);
+  workers::WorkerSpec spec = worker_spec(session_.in, arm, pass);
+  spec.digests = &digests_;
   const std::int64_t begin_ns = clock.steady_ns();
   Live live;
   live.worker = session_.with.spawn(spec);
@@ -289,7 +291,7 @@ void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
 void Arms::require_bindings(bool just_started) {
   store::Facts facts;
   for (const auto& [arm, live] : live_) {
-    const auto now = bindings_of(arm, session_.in.commands.at(arm), *live.worker);
+    const auto now = bindings_of(arm, session_.in.commands.at(arm), *live.worker, digests_);
     const bool bound = std::any_of(session_.record.bindings.begin(), session_.record.bindings.end(),
                                    [&](const auto& b) { return belongs_to(b, arm); });
     if (bound) {

@@ -45,6 +45,7 @@ class Arms {
   void set_up(const std::string& arm, Live& live, store::Facts& facts);
 
   Session& session_;
+  workers::FileDigests digests_;      // outlives the workers
   std::map<std::string, Live> live_;  // by arm
 };
 

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,24 @@ namespace abba::workers {
 // The absolute path that execvp would run for `name`, or "" if there is none.
 std::string find_executable(const std::string& name);
 
+// SHA-256 of files, remembered while this lives for large ones whose device, inode, size and times
+// are unchanged and settled: a library of half a gigabyte is read once a run, not once a worker.
+class FileDigests {
+ public:
+  std::string of(const std::string& path);
+
+ private:
+  std::map<std::string, std::string> known_;  // by path and stat
+};
+
 // One binding per file: the executable of argv[0] and each argument that names an existing file
 // (a script is an argument of its interpreter). Throws kBadInput if argv[0] is not found.
 std::vector<record::Binding> hash_command(const std::vector<std::string>& argv,
-                                          const std::string& owner);
+                                          const std::string& owner, FileDigests* digests = nullptr);
 
 // One binding per file mapped executable in `pid` (/proc/PID/maps), the program itself first, then
 // sorted by path; a file that was replaced since ("(deleted)") has the value "deleted".
-std::vector<record::Binding> hash_mapped_files(pid_t pid, const std::string& owner);
+std::vector<record::Binding> hash_mapped_files(pid_t pid, const std::string& owner,
+                                               FileDigests* digests = nullptr);
 
 }  // namespace abba::workers

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -110,24 +111,50 @@ std::string find_executable(const std::string& name) {
   return "";
 }
 
-std::vector<Binding> hash_command(const std::vector<std::string>& argv, const std::string& owner) {
+std::string FileDigests::of(const std::string& path) {
+  constexpr std::int64_t kLargeBytes = std::int64_t{1} << 20U;
+  constexpr std::int64_t kSettledS = 2;  // a younger change could be followed by one unseen
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || status.st_size < kLargeBytes ||
+      ::time(nullptr) - status.st_ctim.tv_sec <= kSettledS) {
+    return base::sha256_file(path);
+  }
+  std::string key = path;
+  for (const std::int64_t part :
+       {static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino),
+        static_cast<std::int64_t>(status.st_size), std::int64_t{status.st_mtim.tv_sec},
+        std::int64_t{status.st_mtim.tv_nsec}, std::int64_t{status.st_ctim.tv_sec},
+        std::int64_t{status.st_ctim.tv_nsec}}) {
+    key += ":" + std::to_string(part);
+  }
+  std::string& known = known_[key];
+  if (known.empty()) known = base::sha256_file(path);
+  return known;
+}
+
+std::vector<Binding> hash_command(const std::vector<std::string>& argv, const std::string& owner,
+                                  FileDigests* digests) {
+  FileDigests own;
+  FileDigests& files = digests != nullptr ? *digests : own;
   const std::string path = argv.empty() ? "" : find_executable(argv[0]);
   if (path.empty()) {
     throw Error(ErrorCode::kBadInput, argv.empty() ? "command" : argv[0],
                 "is no program; give a path or a name that PATH finds");
   }
   Bindings bindings(owner);
-  bindings.add_file("executable", path, base::sha256_file(path));
+  bindings.add_file("executable", path, files.of(path));
   for (std::size_t i = 1; i < argv.size(); ++i) {
     std::error_code ignored;
     if (fs::is_regular_file(argv[i], ignored)) {
-      bindings.add_file("argument", argv[i], base::sha256_file(argv[i]));
+      bindings.add_file("argument", argv[i], files.of(argv[i]));
     }
   }
   return bindings.take();
 }
 
-std::vector<Binding> hash_mapped_files(pid_t pid, const std::string& owner) {
+std::vector<Binding> hash_mapped_files(pid_t pid, const std::string& owner, FileDigests* digests) {
+  FileDigests own;
+  FileDigests& files = digests != nullptr ? *digests : own;
   const std::set<std::string> paths = executable_mappings(pid);
   std::error_code ignored;
   const std::string program =
@@ -138,7 +165,7 @@ std::vector<Binding> hash_mapped_files(pid_t pid, const std::string& owner) {
     const bool deleted =
         path.size() > kDeleted.size() &&
         path.compare(path.size() - kDeleted.size(), kDeleted.size(), kDeleted) == 0;
-    bindings.add_file(kind, path, deleted ? "deleted" : base::sha256_file(path));
+    bindings.add_file(kind, path, deleted ? "deleted" : files.of(path));
   };
   if (!program.empty()) add("executable", program);
   for (const std::string& path : paths) {

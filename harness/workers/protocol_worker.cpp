@@ -163,8 +163,8 @@ int ProtocolWorker::shutdown() {
 }
 
 std::vector<record::Binding> ProtocolWorker::files() const {
-  std::vector<record::Binding> bindings = hash_mapped_files(pid(), spec_.name);
-  for (record::Binding& argument : hash_command(spec_.argv, spec_.name)) {
+  std::vector<record::Binding> bindings = hash_mapped_files(pid(), spec_.name, spec_.digests);
+  for (record::Binding& argument : hash_command(spec_.argv, spec_.name, spec_.digests)) {
     if (argument.name.compare(0, 9, "argument/") == 0) bindings.push_back(std::move(argument));
   }
   return bindings;

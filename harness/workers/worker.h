@@ -20,6 +20,7 @@
 #include "harness/record/plan.h"
 #include "harness/record/registration.h"
 #include "harness/record/worker.h"
+#include "harness/workers/executable.h"
 
 namespace abba::workers {
 
@@ -76,6 +77,7 @@ struct WorkerSpec {
   std::function<void(std::string_view line)>
       log;  // stderr lines, from another thread; may be empty
   record::Reads reads = record::Reads::kProtocol;
+  FileDigests* digests = nullptr;  // of files(), shared by the workers of a run; outlives them
 };
 
 // Random padding of the environment for a fresh worker: the stack's start, and with it cache and

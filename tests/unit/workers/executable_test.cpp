@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
@@ -46,6 +47,18 @@ TEST(HashMappedFiles, AreThoseOfTheRunningProcess) {
     return binding.name.starts_with("library/me/libstdc++.so");
   }));
   EXPECT_TRUE(hash_mapped_files(-1, "me").empty());
+}
+
+// A large file that has just changed is read again; one that lies still gives the same answer.
+TEST(Digests, NeverRememberWhatMayStillChange) {
+  const std::string path = testing::TempDir() + "/large.bin";
+  FileDigests digests;
+  std::ofstream(path) << std::string(std::size_t{2} << 20U, 'a');
+  const std::string first = digests.of(path);
+  std::ofstream(path) << std::string(std::size_t{2} << 20U, 'b');
+  EXPECT_NE(digests.of(path), first);
+  EXPECT_EQ(digests.of("/proc/self/exe"), digests.of("/proc/self/exe"));
+  EXPECT_EQ(digests.of("/proc/self/exe"), base::sha256_file("/proc/self/exe"));
 }
 
 }  // namespace
