@@ -28,6 +28,12 @@ experiments=(
 baseline=(rope=row_block_32 attention_output=head_major bias=strided_div64 head_last_layer=all_tokens
   upload=separate_sync handles=per_launch gemm=heuristic dispatch=eager)
 replaced=(rope=r1_h8 attention_output=row_major bias=rows_2d head_last_layer=marker_rows upload=grouped)
+# cuBLASLt is not in the bundle: the toolkit's, or the one that comes with PyTorch.
+for folder in /usr/local/cuda/lib64 /usr/local/cuda/targets/x86_64-linux/lib \
+  /opt/torch/.venv/lib/python3*/site-packages/nvidia/cu13/lib; do
+  [ -d "$folder" ] && LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
+done
+export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
 longest_step_s=120  # a run of 45 s, its worker starts and a machine that is slower than thought
 
 bundle=$here/build/bundle out=${OUT:-$here/visit} budget=900 dry=
