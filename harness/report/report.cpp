@@ -14,6 +14,7 @@ Document build(const record::RunRecord& run, const record::Analysis& analysis,
   doubts_section(source, document);
   effects_section(source, document);
   times_section(source, document);
+  parts_section(source, document);
   samples_section(source, document);
   plan_section(source, document);
   outputs_section(source, document);

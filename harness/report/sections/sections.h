@@ -20,6 +20,7 @@ void doubts_section(const Source& source, Document& document);
 void plan_section(const Source& source, Document& document);
 void effects_section(const Source& source, Document& document);
 void times_section(const Source& source, Document& document);
+void parts_section(const Source& source, Document& document);
 void samples_section(const Source& source, Document& document);
 void outputs_section(const Source& source, Document& document);
 void workers_section(const Source& source, Document& document);
