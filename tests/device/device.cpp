@@ -83,6 +83,11 @@ std::unique_ptr<ops::Backend> make_backend(const Way& way, const ops::Choices& c
   return cpu::make_backend(settings);
 }
 
+bool promises_one_row_order(const ops::Backend& backend) {
+  return backend.name() != "cpu" || backend.precision() == Precision::kFp32 ||
+         backend.product_path().find("widened") != std::string::npos;
+}
+
 Tensor::Tensor(ops::Backend& backend, DType dtype, const Shape& shape)
     : backend_(backend),
       dtype_(dtype),

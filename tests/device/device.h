@@ -49,6 +49,9 @@ bool is_cuda_required();  // ABBA_REQUIRE_CUDA=1
 std::unique_ptr<ops::Backend> make_backend(const Way& way, const ops::Choices& choices = {},
                                            int threads = 1);
 
+// The host's library product makes no promise about rows of one launch; our own and a GPU's do.
+bool promises_one_row_order(const ops::Backend& backend);
+
 // A tensor in a backend's memory, 256 poisoned bytes before and after it. read() fails the test if
 // an operation wrote there. The backend must outlive it.
 class Tensor {

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# make_visit.sh BUILD OUT: what visit.sh needs on a bare machine with a GPU: programs, the libraries it
-# lacks, fixtures and scripts. cuBLASLt (half a gigabyte) and the driver are taken from there.
+# make_visit.sh BUILD OUT: OUT/visit.sh and OUT/bundle.tar.gz, which it unpacks on a bare machine with a
+# GPU: programs, the libraries it lacks, fixtures and scripts. cuBLASLt (half a gigabyte) and the driver
+# are taken from there.
 set -euo pipefail
-build=$1 out=$2
+build=$1 to=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-rm -rf "$out"
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
 mkdir -p "$out/bin" "$out/lib" "$out/data"
 
 is_there() {
@@ -25,8 +27,11 @@ for program in abba abba-laya device_tests abba_parity abba_layers; do
 done
 cp -r "$root/experiments/fixtures" "$out/data/fixtures"
 cp "$root/tests/device/known_discrepancies.json" "$out/data/"
-cp "$root/tests/device/visit.sh" "$out/"
 cp "$root/tests/reference/parity_bisector.py" "$out/data/"
 git -C "$root" rev-parse HEAD >"$out/data/commit.txt"
 git -C "$root" status --porcelain --untracked-files=no >>"$out/data/commit.txt"
-du -sh "$out"
+rm -rf "$to"
+mkdir -p "$to"
+tar -C "$out" -czf "$to/bundle.tar.gz" .
+cp "$root/tests/device/visit.sh" "$to/"
+du -sh "$to"

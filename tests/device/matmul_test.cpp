@@ -1,5 +1,6 @@
 // The matrix product: every epilogue, tile edges, the models' depths, adversarial rows, and what is
 // known of its rows: one order for every position, and, recorded, whether for every number of rows.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -42,7 +43,9 @@ Values some_rows(const Values& of, std::int64_t columns, const std::vector<std::
 }
 
 // The limits: half a unit of bf16 twice for kGelu (sum and result), fp32 sums of `depth` products
-// of size at most `size` in any order. At most nine rows are compared, first and last among them.
+// of size at most `size` in any order: added one by one, each step rounds by 3.4e-8 (rms) of a
+// partial sum that grows with its root, in all 1.6e-9 times the depth at size 0.2; six times that.
+// At most nine rows are compared, first and last among them.
 void Matmul::check(const ops::MatmulProblem& problem, bool is_adversarial) {
   const std::int64_t outputs =
       problem.epilogue == Epilogue::kGeglu ? 2 * problem.columns : problem.columns;
@@ -63,7 +66,8 @@ void Matmul::check(const ops::MatmulProblem& problem, bool is_adversarial) {
   const double size = is_adversarial ? 6e3 : 0.2;
   // A gated output multiplies the error of one factor by the other one.
   const double gain = problem.epilogue == Epilogue::kGeglu ? (is_adversarial ? 1e4 : 30.0) : 2.0;
-  const double absolute = 2e-7 * size * std::sqrt(static_cast<double>(problem.depth)) * gain;
+  const auto depth = static_cast<double>(problem.depth);
+  const double absolute = 2e-7 * size * std::max(std::sqrt(depth), depth / 8.0) * gain;
   const double relative = !is_bf16() ? 2e-6 : problem.epilogue == Epilogue::kGelu ? 0.013 : 0.00392;
   const double rounded_argument = is_bf16() && problem.epilogue == Epilogue::kGelu ? 0.004 : 0.0;
   const Values got = values_of(multiply(problem, weight, bias, x));
@@ -149,6 +153,7 @@ TEST_P(Matmul, weights_of_any_stored_type_are_rounded_once) {
 
 // The same row at every position of one launch, and the same launch twice: the same bits.
 TEST_P(Matmul, a_row_has_the_same_bits_at_every_position) {
+  if (!promises_one_row_order(*backend_)) return;
   for (const std::int64_t rows : {2, 16, 48, 129}) {
     for (const std::int64_t depth : {128, 2624}) {
       const Buffer weight = random(DType::kF32, Shape{192, depth}, 0.2F);

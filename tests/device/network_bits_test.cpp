@@ -18,8 +18,9 @@ class Bits : public NetworkTest {
   // The thirteen; on the host, which only rehearses, the short ones.
   [[nodiscard]] std::vector<NamedBatch> inputs() const {
     return GetParam().way.kind == Kind::kCuda ? fixtures(GetParam().config)
-                                              : checked_fixtures(GetParam().config);
+                                              : checked_fixtures(GetParam());
   }
+  static const char* backend_name() { return GetParam().way.kind == Kind::kCuda ? "cuda" : "cpu"; }
   static std::vector<Outcome> outcomes(Instance& instance, const std::vector<NamedBatch>& inputs) {
     std::vector<Outcome> all;
     for (const NamedBatch& input : inputs) all.push_back(run(*instance.network, input.batch));
@@ -41,11 +42,11 @@ TEST_P(Bits, fixtures_forward_and_reversed_on_the_reused_workspace) {
   for (std::size_t i = in.size(); i-- > 0;) {
     const Outcome again = run(*instance.network, in[i].batch);
     EXPECT_TRUE(is_finite(again)) << in[i].name;
-    EXPECT_EQ(again, forward[i]) << in[i].name << " reversed";
-    equal += again == forward[i] ? 1 : 0;
-    EXPECT_EQ(run(*instance.network, in[i].batch), again) << in[i].name << " at once again";
+    equal += same_bits(again, forward[i]) ? 1 : 0;
+    EXPECT_TRUE(same_bits(again, forward[i])) << in[i].name << " reversed";
+    EXPECT_TRUE(same_bits(run(*instance.network, in[i].batch), again)) << in[i].name << " again";
     if (i > 0) {
-      EXPECT_NE(forward[i].logits, forward[i - 1].logits) << "canary: other inputs";
+      EXPECT_FALSE(same_bits(forward[i], forward[i - 1])) << "canary: other inputs";
     }
   }
   EXPECT_EQ(equal, in.size());
@@ -60,15 +61,16 @@ TEST_P(Bits, a_poisoned_workspace_does_not_show) {
     const auto floats = static_cast<std::int64_t>(poison.size() / 4);
     instance.backend->upload(poison.data(), {plan.arena->data(), DType::kF32, Shape{floats}});
     instance.backend->synchronize();
-    EXPECT_EQ(run(*instance.network, input.batch), first) << input.name;
+    EXPECT_TRUE(same_bits(run(*instance.network, input.batch), first)) << input.name;
   }
 }
 
 // Every level that declares bits, end to end, over all fixtures in both orders (26 of 26).
 TEST_P(Bits, levels_that_declare_bits_keep_them) {
   const std::vector<NamedBatch> in = inputs();
-  const auto name = make_backend(GetParam().way)->name();
-  for (const ops::VariantTable& table : ops::variant_tables(name)) {
+  Instance first;
+  ops::Choices of_first;
+  for (const ops::VariantTable& table : ops::variant_tables(backend_name())) {
     for (const ops::Variant& variant : table.variants) {
       const bool is_own = variant.exactness.to == variant.name;
       if (variant.exactness.kind != ops::ExactnessKind::kBitwise || is_own) continue;
@@ -76,7 +78,8 @@ TEST_P(Bits, levels_that_declare_bits_keep_them) {
       ops::Choices baseline;
       ops::set_choice(candidate, table.factor, variant.name);
       ops::set_choice(baseline, table.factor, variant.exactness.to);
-      Instance first = make_instance(GetParam(), baseline);
+      if (!first.network || !(of_first == baseline)) first = make_instance(GetParam(), baseline);
+      of_first = baseline;
       Instance second = make_instance(GetParam(), candidate);
       for (std::size_t i = 0; i < 2 * in.size(); ++i) {
         const NamedBatch& input = in[i < in.size() ? i : 2 * in.size() - 1 - i];
@@ -94,8 +97,7 @@ TEST_P(Bits, levels_that_declare_bits_keep_them) {
 // Levels that declare a tolerance keep it in what the heads read.
 TEST_P(Bits, levels_that_declare_a_tolerance_keep_it) {
   const std::vector<NamedBatch> in = inputs();
-  const auto name = make_backend(GetParam().way)->name();
-  for (const ops::VariantTable& table : ops::variant_tables(name)) {
+  for (const ops::VariantTable& table : ops::variant_tables(backend_name())) {
     for (const ops::Variant& variant : table.variants) {
       if (variant.exactness.kind != ops::ExactnessKind::kTolerance) continue;
       ops::Choices candidate;
@@ -141,10 +143,10 @@ TEST_P(Bits, what_lies_in_the_padding_does_not_show) {
     }
     const Outcome expected = run(*instance.network, input.batch);
     if (changed > 0) {
-      EXPECT_EQ(run(*instance.network, other), expected) << input.name;
+      EXPECT_TRUE(same_bits(run(*instance.network, other), expected)) << input.name;
     }
     other.ids[2] = other.ids[2] == 5000 ? 5001 : 5000;
-    EXPECT_NE(run(*instance.network, other).logits, expected.logits) << "canary: a real token";
+    EXPECT_FALSE(same_bits(run(*instance.network, other), expected)) << "canary: a real token";
   }
 }
 
@@ -190,14 +192,14 @@ TEST_P(Bits, a_row_alone_against_every_position_of_batches_of_2_to_16) {
       const Outcome got = row_of(run(*instance.network, padded), position, rows);
       if (position == 0) {
         first = got;
-      } else {
-        ASSERT_EQ(got, first) << "position " << position << " of " << rows;
+      } else if (promises_one_row_order(*instance.backend)) {
+        ASSERT_TRUE(same_bits(got, first)) << "position " << position << " of " << rows;
       }
       for (std::size_t i = 0; i < alone.logits.size(); ++i) {
         EXPECT_NEAR(got.logits[i], alone.logits[i], is_bf16() ? 0.25 : 1e-3);
       }
     }
-    if (!(first == alone)) changed += (changed.empty() ? "" : " ") + std::to_string(rows);
+    if (!same_bits(first, alone)) changed += (changed.empty() ? "" : " ") + std::to_string(rows);
   }
   std::cout << "record: " << GetParam().config << " " << name_of(GetParam().way) << " ("
             << instance.backend->product_path() << "): batch sizes that change a row of " << length

@@ -45,7 +45,7 @@ class Checks : public NetworkTest {
 
 TEST_P(Checks, teacher_forced_branches_keep_their_limit) {
   Instance instance = make_instance(GetParam());
-  for (const NamedBatch& input : checked_fixtures(GetParam().config)) {
+  for (const NamedBatch& input : checked_fixtures(GetParam())) {
     const std::vector<StageError> errors = forced_errors(instance, input);
     const StageError& worst = model::worst(errors);
     EXPECT_LE(worst.nrms, is_bf16() ? model::kTeacherForcedLimit : fp32_limit())
@@ -62,7 +62,7 @@ TEST_P(Checks, teacher_forced_branches_keep_their_limit) {
 TEST_P(Checks, free_running_stages_keep_their_limit_and_the_hosts) {
   Instance instance = make_instance(GetParam());
   Instance host = make_instance({GetParam().config, {Kind::kCpu, Precision::kBf16}});
-  for (const NamedBatch& input : checked_fixtures(GetParam().config)) {
+  for (const NamedBatch& input : checked_fixtures(GetParam())) {
     const std::vector<StageError> errors = free_errors(instance, input);
     const StageError worst = model::worst(errors);
     std::cout << "check 2: " << GetParam().config << " " << name_of(GetParam().way) << " "
@@ -86,7 +86,7 @@ TEST_P(Checks, the_seeds_pair_is_met_or_the_failure_is_listed) {
   Instance instance = make_instance(GetParam());
   const std::vector<Discrepancy> known = read_discrepancies(data_path("known_discrepancies.json"));
   const char* record = std::getenv("ABBA_RECORD_DISCREPANCIES");
-  for (const NamedBatch& input : checked_fixtures(GetParam().config)) {
+  for (const NamedBatch& input : checked_fixtures(GetParam())) {
     const std::vector<StageError> errors =
         model::parity_errors(*instance.network, instance.network->prepare(input.batch.shape),
                              input.batch, reference_of(GetParam().config, input, false));
@@ -208,7 +208,7 @@ std::vector<double> probabilities(const std::vector<float>& logits, std::int64_t
 TEST_P(Decisions, stay_with_fp32) {
   Instance instance = make_instance(GetParam());
   double largest = 0.0;
-  for (const NamedBatch& input : checked_fixtures(GetParam().config)) {
+  for (const NamedBatch& input : checked_fixtures(GetParam())) {
     const std::vector<float> got = model::testing::run(*instance.network, input.batch).logits;
     const Values& exact = reference_of(GetParam().config, input, false).logits;
     const std::vector<float> expected(exact.begin(), exact.end());

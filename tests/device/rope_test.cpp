@@ -51,7 +51,9 @@ void Rope::compare_variants(const Buffer& before, std::int64_t batch, std::int64
                             ops::WeightId table) {
   const Buffer expected = rotated(before, batch, heads, RopeVariant::kRowBlock32Div64, table);
   ASSERT_EQ(touched_rows(before, expected), 0);
-  ASSERT_GT(differing_bits(before, expected), before.view().element_count() / 4);
+  if (before.view().rows() > batch) {  // position 0 is not turned
+    ASSERT_GT(differing_bits(before, expected), before.view().element_count() / 4);
+  }
   for (const RopeVariant variant : kVariants) {
     ASSERT_EQ(differing_bits(rotated(before, batch, heads, variant, table), expected), 0)
         << batch << " x " << before.view().rows() / batch << ", " << heads << " heads, variant "

@@ -43,9 +43,9 @@ struct NamedBatch {
 };
 // The thirteen fixtures in their order, as `config` takes them.
 std::vector<NamedBatch> fixtures(const std::string& config);
-// Those of at most 1024 padded tokens: what references are computed for. ABBA_DEVICE_THOROUGH=1:
-// all of them.
-std::vector<NamedBatch> checked_fixtures(const std::string& config);
+// What references are computed for: fixtures of at most 1024 padded tokens, on the host's way 256.
+// ABBA_DEVICE_THOROUGH=1: all of them.
+std::vector<NamedBatch> checked_fixtures(const Subject& subject);
 
 // A backend and the network on it.
 struct Instance {
@@ -57,6 +57,9 @@ Instance make_instance(const Subject& subject, const ops::Choices& choices = {})
 // The double reference for `tiny`, else the host's fp32 record. Kept for the program's life.
 const ops::reference::NetworkRecord& reference_of(const std::string& config,
                                                   const NamedBatch& input, bool round_weights);
+
+// Every bit, the sign of a zero included; a NaN equals itself.
+bool same_bits(const Outcome& a, const Outcome& b);
 
 class NetworkTest : public testing::TestWithParam<Subject> {
  protected:

@@ -1,6 +1,8 @@
 // The suite itself: is there a GPU where one is demanded, and do its instruments notice anything?
 #include <gtest/gtest-spi.h>
 
+#include <cmath>
+
 #include "tests/device/device.h"
 
 namespace abba::device {

@@ -2,13 +2,15 @@
 # visit.sh STAGE... : runs a bundle made by make_visit.sh on a machine with a GPU and nothing else of
 # the project. Stages: ops, sanitizer, networks, parity, bisector, speed. They run at once, each into a log of
 # its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
-# Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
+# VISIT_CONFIGS="tiny student" narrows the networks. Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
 set -uo pipefail
-bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${OUT:-$PWD/visit_out}
 work=$(mktemp -d /tmp/abba-visit-XXXXXX)
 logs=$work/logs
-mkdir -p "$out" "$logs"
+bundle=$work/bundle
+mkdir -p "$out" "$logs" "$bundle"
+tar -C "$bundle" -xzf "$here/bundle.tar.gz" || exit 2
 started=$SECONDS
 
 export ABBA_REQUIRE_CUDA=1 ABBA_DEVICE_DATA=$bundle/data ABBA_DEVICE_CHECKPOINTS=$work/checkpoints
@@ -21,10 +23,11 @@ done
 export LD_LIBRARY_PATH
 tests=$bundle/bin/device_tests
 networks='*Bits.*:*Checks.*:*Controls.*:*Decisions.*'
-configs=(tiny student english multilingual typed)
+read -r -a configs <<<"${VISIT_CONFIGS:-tiny student english multilingual typed}"
 
 environment() {
   date -u
+  echo "commit $(cat "$bundle/data/commit.txt")"
   nvidia-smi -L
   nvidia-smi --query-gpu=name,uuid,driver_version,memory.total,compute_mode --format=csv
   nvcc --version | tail -2
@@ -48,19 +51,34 @@ stage() {
 
 make_checkpoints() {
   local config
-  for config in student english multilingual typed; do
+  for config in "${configs[@]}"; do
+    [ "$config" = tiny ] && continue
     "$bundle/bin/abba-laya" checkpoint make --config "$config" --seed 1 --tokenizer none --threads 4 \
       --out "$ABBA_DEVICE_CHECKPOINTS/$config" >"$logs/checkpoint_$config.log" 2>&1 &
     pids+=($!)
   done
 }
 
+# Each test of a filter in a process of its own, so that one that crashes or poisons the device's state
+# takes no other along.
+each_test() {
+  local filter=$1 part failures
+  part=$(mktemp "$logs/each-XXXXXX")
+  "$tests" --gtest_list_tests --gtest_filter="$filter" | awk '/^[^ ]/ {suite = $1} /^ / {print suite $1}' |
+    xargs -P 6 -I {} sh -c 'timeout -k 5 120 "$0" --gtest_filter="$1" 2>&1 |
+      grep -vE "^\[[-=]|^Running|^Note: Google|^$|PASSED|RUN  |FAILED TEST|listed below" >"$2/$$.part"
+      grep -qE "OK \]|FAILED  \]|SKIPPED \]" "$2/$$.part" || echo "[  FAILED  ] $1 (crashed, 0 ms)" >>"$2/$$.part"
+      cat "$2/$$.part"; rm "$2/$$.part"' "$tests" {} "$logs" >"$part"
+  cat "$part"
+  failures=$(grep -cE '^\[  FAILED  \]' "$part")
+  rm "$part"
+  [ "$failures" = 0 ]
+}
+export -f each_test
+export tests logs
+
 run_ops() {
-  local shard
-  for shard in 0 1 2 3; do
-    stage "ops_$shard" 150 env GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$shard "$tests" \
-      --gtest_filter="*cuda_*:Suite.*:FirstDivergence.*:KnownDiscrepancies.*:-$networks"
-  done
+  stage ops 200 bash -c "each_test '*cuda_*:Suite.*:FirstDivergence.*:KnownDiscrepancies.*:-$networks'"
 }
 
 run_sanitizer() {
@@ -75,7 +93,7 @@ run_sanitizer() {
 run_networks() {
   local config
   for config in "${configs[@]}"; do
-    stage "network_bits_$config" 240 "$tests" --gtest_filter="*Bits.*/${config}_cuda*"
+    stage "network_bits_$config" 240 bash -c "each_test '*/Bits.*/${config}_cuda*'"
     stage "network_checks_$config" 240 "$tests" \
       --gtest_filter="*Checks.*/${config}_cuda*:*Controls.*/${config}_cuda*:*Decisions.*/${config}_cuda*"
   done
@@ -119,7 +137,7 @@ table() {
       "$(grep -E '^\[  FAILED  \].*\(' "$logs/$name.log" | grep -c ' ms)')"
   done
   echo "-- failed tests"
-  grep -hE '^\[  FAILED  \].* ms\)' "$logs"/*.log | sort | uniq -c | sort -rn | head -60
+  grep -hE '^\[  FAILED  \].* ms\)' "$logs"/*.log | sed 's/, where GetParam.*(/ (/' | sort -u | head -60
   grep -hE '^(check |decisions|record|tolerance)|ERROR SUMMARY|RACECHECK SUMMARY' "$logs"/*.log | cut -c1-170 | head -70
   grep -hE ' encoder min|device memory' "$logs"/speed.log 2>/dev/null | cut -c1-200
   grep -hE 'branches .*free|unavailable' "$logs"/parity_*.log 2>/dev/null | cut -c1-200
