@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "harness/store/schema_sql.h"
+#include "harness/store/schema_version2.h"
 
 namespace abba::store {
 namespace {
@@ -25,7 +26,9 @@ std::string schema_text(Database& database) {
 }  // namespace
 
 std::span<const Migration> migrations() {
-  static constexpr Migration kSteps[] = {{1, "the first layout", kSchemaVersion1}};
+  static constexpr Migration kSteps[] = {
+      {1, "the first layout", kSchemaVersion1},
+      {2, "pass values of every order of slots", kSchemaVersion2}};
   return kSteps;
 }
 
