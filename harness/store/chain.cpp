@@ -2,8 +2,8 @@
 
 #include <bit>
 #include <charconv>
+#include <cstring>
 
-#include "engine/base/sha256.h"
 #include "engine/base/text.h"
 
 namespace abba::store {
@@ -146,28 +146,69 @@ ContentDigest::ContentDigest(Database& database) : row_counts_(chained_tables().
   }
 }
 
-std::string ContentDigest::digest(std::int64_t entry) {
-  base::Sha256 sha;
-  for (std::size_t i = 0; i < statements_.size(); ++i) {
-    Statement& rows = statements_[i];
-    const int columns = rows.column_count();
-    rows.bind(0, entry);
-    while (rows.step()) {
-      ++row_counts_[i];
-      buffer_ += chained_tables()[i].name;
-      for (int column = 0; column < columns; ++column) {
-        buffer_.push_back(column == 0 ? '(' : ',');
-        append_value(rows, column, buffer_);
-      }
-      buffer_ += ")\n";
-      if (buffer_.size() >= kPieceBytes) {
-        sha.update(buffer_);
-        buffer_.clear();
-      }
-    }
+void WrittenSamples::clear() {
+  text_.clear();
+  count_ = 0;
+  in_order_ = true;
+}
+
+void WrittenSamples::add(std::int64_t slot, std::int64_t seq, bool warmup, std::int64_t start_ns,
+                         std::int64_t duration_ns, std::int64_t status) {
+  const bool follows = slot > last_slot_ || (slot == last_slot_ && seq > last_seq_);
+  in_order_ = in_order_ && (count_ == 0 || follows);
+  last_slot_ = slot;
+  last_seq_ = seq;
+  ++count_;
+  char row[7 * 24] = "sample(";
+  char* end = row + std::strlen(row);
+  for (const std::int64_t value :
+       {slot, seq, std::int64_t{warmup ? 1 : 0}, start_ns, duration_ns, status}) {
+    *end++ = 'i';
+    end = std::to_chars(end, row + sizeof row, value).ptr;
+    *end++ = ',';
   }
+  end[-1] = ')';
+  *end++ = '\n';
+  text_.append(row, end);
+}
+
+void ContentDigest::flush(base::Sha256& sha) {
   sha.update(buffer_);
   buffer_.clear();
+}
+
+void ContentDigest::read(std::size_t table, std::int64_t entry, base::Sha256& sha) {
+  Statement& rows = statements_[table];
+  const int columns = rows.column_count();
+  rows.bind(0, entry);
+  while (rows.step()) {
+    ++row_counts_[table];
+    buffer_ += chained_tables()[table].name;
+    for (int column = 0; column < columns; ++column) {
+      buffer_.push_back(column == 0 ? '(' : ',');
+      append_value(rows, column, buffer_);
+    }
+    buffer_ += ")\n";
+    if (buffer_.size() >= kPieceBytes) {
+      flush(sha);
+    }
+  }
+}
+
+std::string ContentDigest::digest(std::int64_t entry, const WrittenSamples* samples) {
+  base::Sha256 sha;
+  for (std::size_t i = 0; i < statements_.size(); ++i) {
+    const bool is_written = samples != nullptr && samples->in_order() &&
+                            std::string_view(chained_tables()[i].name) == "sample";
+    if (!is_written) {
+      read(i, entry, sha);
+      continue;
+    }
+    flush(sha);
+    sha.update(samples->text());
+    row_counts_[i] += samples->count();
+  }
+  flush(sha);
   return sha.hex_digest();
 }
 

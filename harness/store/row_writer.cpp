@@ -85,6 +85,7 @@ RowWriter::RowWriter(Database& database)
 void RowWriter::set_entry(std::int64_t entry) {
   entry_ = entry;
   changes_ = 0;
+  written_.clear();
 }
 
 void RowWriter::run(const record::RunRecord& start) {
@@ -340,6 +341,10 @@ void RowWriter::slot(std::int64_t block_id, const record::Slot& slot) {
 }
 
 void RowWriter::samples(std::int64_t slot_id, const std::vector<record::Sample>& samples) {
+  for (const record::Sample& sample : samples) {
+    written_.add(slot_id, sample.seq, sample.warmup, sample.start_ns, sample.duration_ns,
+                 static_cast<int>(sample.status));
+  }
   std::size_t next = 0;
   for (; next + kSampleRows <= samples.size(); next += kSampleRows) {
     int index = 0;

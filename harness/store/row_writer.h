@@ -9,6 +9,7 @@
 
 #include "harness/record/run_record.h"
 #include "harness/record/verdict.h"
+#include "harness/store/chain.h"
 #include "harness/store/database.h"
 #include "harness/store/result_sink.h"
 
@@ -19,6 +20,8 @@ class RowWriter {
   explicit RowWriter(Database& database);
 
   void set_entry(std::int64_t entry);  // of the rows that follow
+  // Those added since.
+  [[nodiscard]] const WrittenSamples& written_samples() const { return written_; }
 
   void run(const record::RunRecord& start);
   void document(std::string_view name, std::string_view text);
@@ -56,6 +59,7 @@ class RowWriter {
   Statement value_;
   Statement span_;
   Statement environment_;
+  WrittenSamples written_;
 };
 
 }  // namespace abba::store

@@ -108,7 +108,7 @@ struct RunFile::Impl {
     entry.previous = last.digest.empty() ? kNoDigest : last.digest;
     rows->set_entry(entry.seq);
     write(*rows);
-    entry.content = content->digest(entry.seq);
+    entry.content = content->digest(entry.seq, &rows->written_samples());
     entry.digest = entry_digest(entry);
     insert_entry->run(entry.seq, entry.kind, entry.content, entry.previous, entry.digest);
     transaction.commit();

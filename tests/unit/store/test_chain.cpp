@@ -51,6 +51,24 @@ TEST_F(Chain, HoldsAfterWritingAndEndsInTheHead) {
   EXPECT_EQ(read_run(path_).head_digest, head_);
 }
 
+// What is digested as it is written is what is read back, whatever the order of writing.
+TEST_F(Chain, HoldsWhereSlotsAndSamplesAreWrittenOutOfOrder) {
+  for (const bool of_slots : {true, false}) {
+    record::RunRecord run = testing::random_run(32);
+    for (record::Pass& pass : run.passes) {
+      for (record::Block& block : pass.blocks) {
+        if (of_slots) std::reverse(block.slots.begin() + 1, block.slots.end());
+        if (of_slots) continue;
+        for (record::Slot& slot : block.slots)
+          std::reverse(slot.samples.begin(), slot.samples.end());
+      }
+    }
+    const std::string path = folder_.file(of_slots ? "slots.sqlite" : "samples.sqlite");
+    testing::write_run(path, run);
+    EXPECT_TRUE(broken_entries(path).empty());
+  }
+}
+
 // The bytes of README.md, written out by hand for one commit: begin_pass of a pass.
 TEST_F(Chain, TheSerialisationIsTheOneDescribed) {
   Database database = open_run(path_, {});
