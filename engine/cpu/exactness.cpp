@@ -10,6 +10,7 @@ std::vector<ProvedLevel> prove_exactness(const Settings& settings, std::int64_t 
   const bool is_panelled = settings.precision == ops::Precision::kFp32 ||
                            resolve(settings.product) == ProductPath::kWidened;
   ops::ProofSizes sizes{hidden, {{kPanelAndAHalf, hidden}, {kPanelAndAHalf, 4 * hidden}}};
+  sizes.split_rows = is_panelled ? 74 : 512;
   if (!is_panelled) {
     sizes.products = {{hidden, hidden}, {4 * hidden, hidden}, {hidden, 4 * hidden}};
   }

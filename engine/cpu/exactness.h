@@ -11,6 +11,7 @@
 namespace abba::cpu {
 
 using ops::count_row_differences;
+using ops::count_split_differences;
 using ops::ProvedLevel;
 
 // One entry per factor, in the order of ops::variant_tables("cpu"). `hidden` is the network's D, a

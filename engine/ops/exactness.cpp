@@ -19,6 +19,8 @@ using tensor::Shape;
 constexpr std::int64_t kBatch = 2;
 constexpr std::int64_t kLength = 37;
 constexpr std::int64_t kRows = kBatch * kLength;
+// Rows of a product that sees few: one batch row's picked ones, and those of batches of 4 and 8.
+constexpr std::int64_t kFewRows[] = {1, 2, 3, 5, 7, 20, 40};
 
 DType act_of(const Backend& backend) {
   return backend.precision() == Precision::kBf16 ? DType::kBf16 : DType::kF32;
@@ -250,7 +252,8 @@ std::int64_t differences_of_upload(Backend& backend) {
   return count_differences(together, apart);
 }
 
-// What marker_rows rests on: attention of a few queries, and the products that see a few rows.
+// What marker_rows rests on: attention of a few queries, the products that see a few rows, and q
+// apart from k and v.
 std::int64_t differences_of_few_rows(Backend& backend, const ProofSizes& sizes,
                                      std::int64_t heads) {
   constexpr std::int64_t kManyRows = 512;
@@ -258,7 +261,25 @@ std::int64_t differences_of_few_rows(Backend& backend, const ProofSizes& sizes,
   for (const auto& [columns, depth] : sizes.products) {
     differing += count_row_differences(backend, columns, depth, kManyRows);
   }
-  return differing;
+  return differing + count_split_differences(backend, sizes.hidden, sizes.split_rows);
+}
+
+// x times the transpose of a weight of `columns` rows.
+std::vector<float> multiply(Backend& backend, WeightId weight, std::int64_t columns,
+                            tensor::View x) {
+  const Placed y(backend, act_of(backend), Shape{x.rows(), columns});
+  backend.matmul(backend.plan_matmul({x.rows(), columns, x.columns()}, weight, {}), x, y.view());
+  return y.values();
+}
+
+// Columns [first, first + count) of each row of `width` values.
+std::vector<float> columns_of(const std::vector<float>& values, std::int64_t width,
+                              std::int64_t first, std::int64_t count) {
+  std::vector<float> columns;
+  for (auto row = values.begin(); row != values.end(); row += width) {
+    columns.insert(columns.end(), row + first, row + first + count);
+  }
+  return columns;
 }
 
 ProvedLevel judged(const VariantTable& table, const Choices& choices, std::string_view to,
@@ -286,18 +307,36 @@ std::int64_t count_row_differences(Backend& backend, std::int64_t columns, std::
   const Buffer weight = random_floats(random, Shape{columns, depth}, 0.1F);
   const WeightId matrix = backend.prepare_matrix("weight", weight.view());
   const Placed x(backend, random_act(random, backend, Shape{rows, depth}));
-  const auto multiply = [&](std::int64_t first, std::int64_t count) {
-    const Placed y(backend, act_of(backend), Shape{count, columns});
-    const MatmulId id = backend.plan_matmul({count, columns, depth}, matrix, {});
-    backend.matmul(id, x.view().slice_rows(first, count), y.view());
-    return y.values();
-  };
-  const std::vector<float> all = multiply(0, rows);
+  const std::vector<float> all = multiply(backend, matrix, columns, x.view());
   std::int64_t differing = 0;
-  for (const std::int64_t count : {1, 2, 3, 5, 7, 20, 40}) {
+  for (const std::int64_t count : kFewRows) {
     const std::int64_t first = (rows - count) / 2;
     const auto begin = all.begin() + first * columns;
-    differing += count_differences(multiply(first, count), {begin, begin + count * columns});
+    differing +=
+        count_differences(multiply(backend, matrix, columns, x.view().slice_rows(first, count)),
+                          {begin, begin + count * columns});
+  }
+  return differing;
+}
+
+std::int64_t count_split_differences(Backend& backend, std::int64_t hidden, std::int64_t rows) {
+  base::Random random(17);
+  const std::int64_t width = 3 * hidden;
+  const Buffer weight = random_floats(random, Shape{width, hidden}, 0.1F);
+  const auto weight_rows = [&](std::int64_t first, std::int64_t count) {
+    return backend.prepare_matrix("weight", weight.view().slice_rows(first, count));
+  };
+  const Placed x(backend, random_act(random, backend, Shape{rows, hidden}));
+  const auto qkv = multiply(backend, weight_rows(0, width), width, x.view());
+  const auto kv = multiply(backend, weight_rows(hidden, 2 * hidden), 2 * hidden, x.view());
+  std::int64_t differing = count_differences(kv, columns_of(qkv, width, hidden, 2 * hidden));
+  const auto all_q = columns_of(qkv, width, 0, hidden);
+  const WeightId for_q = weight_rows(0, hidden);
+  for (const std::int64_t count : kFewRows) {
+    const std::int64_t first = (rows - count) / 2;
+    const auto q = multiply(backend, for_q, hidden, x.view().slice_rows(first, count));
+    const auto begin = all_q.begin() + first * hidden;
+    differing += count_differences(q, {begin, begin + count * hidden});
   }
   return differing;
 }
@@ -312,9 +351,10 @@ std::vector<ProvedLevel> prove_exactness(Backend& backend, const ProofSizes& siz
                               differences_of_rope(backend, heads, choices.rope),
                               "q, k and v of a rotation"));
     } else if (table.factor == "head_last_layer") {
-      proved.push_back(judged(table, choices, "all_tokens",
-                              differences_of_few_rows(backend, sizes, heads),
-                              "rows of products and attention computed alone and among others"));
+      proved.push_back(
+          judged(table, choices, "all_tokens", differences_of_few_rows(backend, sizes, heads),
+                 "rows of products and attention computed alone and among others, q and "
+                 "k, v from two products and from one"));
     } else if (table.factor == "attention_output") {
       proved.push_back(judged(table, choices, "head_major",
                               differences_of_attention(backend, heads), "attended rows"));

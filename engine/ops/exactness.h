@@ -27,6 +27,7 @@ struct ProofSizes {
   std::int64_t hidden = 0;  // the network's D, a multiple of 64
   // (columns, depth) of products that head_last_layer = marker_rows gives fewer rows.
   std::vector<std::pair<std::int64_t, std::int64_t>> products;
+  std::int64_t split_rows = 512;  // of the product that gives q, k and v at once
 };
 
 // One entry per factor whose level computes or moves values, in the order of
@@ -40,5 +41,10 @@ struct ProofSizes {
 // the number of values that differ.
 [[nodiscard]] std::int64_t count_row_differences(Backend& backend, std::int64_t columns,
                                                  std::int64_t depth, std::int64_t rows);
+
+// marker_rows takes k and v of all rows from one product and q of few rows from another, all_tokens
+// the three from one of 3 * hidden columns. Compares them as above.
+[[nodiscard]] std::int64_t count_split_differences(Backend& backend, std::int64_t hidden,
+                                                   std::int64_t rows);
 
 }  // namespace abba::ops
