@@ -144,7 +144,7 @@ headline() {
 
 # The newest run file of a manifest that this visit wrote, or nothing.
 new_run() {
-  find "results/$1" -name '*.sqlite' -newer "$stamp" 2>/dev/null | sort | sed -n '$p'
+  [ ! -d "results/$1" ] || find "results/$1" -name '*.sqlite' -newer "$stamp" | sort | sed -n '$p'
 }
 
 run_step() {
@@ -172,8 +172,12 @@ run_step() {
 
 pack() {
   local files=()
+  mkdir -p results reports .abba/failed
   find results -name '*.sqlite' -newer "$stamp" -exec xz -T0 -k -f {} + 2>/dev/null || true
-  mapfile -t files < <(find results reports manifests/ledger .abba/failed -type f -newer "$stamp" ! -name '*.sqlite' 2>/dev/null | sort)
+  mapfile -t files < <({
+    find results reports manifests/ledger -type f -newer "$stamp" ! -name '*.sqlite'
+    find .abba/failed -type f -newer "$stamp"
+  } | sort)
   tar -cf "$out/visit.tar" "${files[@]}" -C "$out" $(cd "$out" && ls -- *.log 2>/dev/null)
   # At most 15 MB a file: what comes back from a lent machine is bounded.
   if [ "$(stat -c %s "$out/visit.tar")" -gt 15000000 ]; then

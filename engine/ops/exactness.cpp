@@ -299,6 +299,18 @@ ProvedLevel judged_bias(Backend& backend, const VariantTable& table, std::int64_
                 "biased values");
 }
 
+// all_tokens is what marker_rows is held against: nothing of it depends on the number of rows.
+ProvedLevel judged_last_layer(Backend& backend, const VariantTable& table, const ProofSizes& sizes,
+                              std::int64_t heads) {
+  const Choices& choices = backend.choices();
+  if (choices.head_last_layer == HeadLastLayer::kAllTokens) {
+    return judged(table, choices, "all_tokens", 0, "itself, the level others are compared with");
+  }
+  return judged(table, choices, "all_tokens", differences_of_few_rows(backend, sizes, heads),
+                "rows of products and attention computed alone and among others, q and "
+                "k, v from two products and from one");
+}
+
 }  // namespace
 
 std::int64_t count_row_differences(Backend& backend, std::int64_t columns, std::int64_t depth,
@@ -351,10 +363,7 @@ std::vector<ProvedLevel> prove_exactness(Backend& backend, const ProofSizes& siz
                               differences_of_rope(backend, heads, choices.rope),
                               "q, k and v of a rotation"));
     } else if (table.factor == "head_last_layer") {
-      proved.push_back(
-          judged(table, choices, "all_tokens", differences_of_few_rows(backend, sizes, heads),
-                 "rows of products and attention computed alone and among others, q and "
-                 "k, v from two products and from one"));
+      proved.push_back(judged_last_layer(backend, table, sizes, heads));
     } else if (table.factor == "attention_output") {
       proved.push_back(judged(table, choices, "head_major",
                               differences_of_attention(backend, heads), "attended rows"));
