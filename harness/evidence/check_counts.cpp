@@ -30,7 +30,9 @@ const record::SlotCounts* counts_of(const RunRecord& run, const std::string& wor
   return found == run.counts.end() ? nullptr : &*found;
 }
 
-std::string check_samples(const Slot& slot, const record::SlotCounts* counts) {
+// `counts` is null where none were bound; a program that prints its own samples is bound to their
+// warm-ups alone, and to at least one request.
+std::string check_samples(const Slot& slot, const record::SlotCounts* counts, bool is_own) {
   std::int64_t warmups = 0;
   std::int64_t failed = 0;
   std::int64_t seq = 0;
@@ -45,7 +47,10 @@ std::string check_samples(const Slot& slot, const record::SlotCounts* counts) {
     return "it names " + std::to_string(slot.failures) + " failed requests and holds " +
            std::to_string(failed);
   }
-  if (counts != nullptr && (warmups != counts->warmup || seq - warmups != counts->requests)) {
+  const bool is_short = is_own && seq <= warmups;
+  const bool is_other = counts != nullptr && (warmups != counts->warmup ||
+                                              (!is_own && seq - warmups != counts->requests));
+  if (counts != nullptr && (is_short || is_other)) {
     return "it holds " + std::to_string(warmups) + " warm-ups and " +
            std::to_string(seq - warmups) + " requests, bound were " +
            std::to_string(counts->warmup) + " and " + std::to_string(counts->requests);
@@ -84,7 +89,8 @@ std::string check_block(const RunRecord& run, const Pass& pass, const Block& blo
         slot.arm != arms.substr(static_cast<std::size_t>(slot.position), 1)) {
       return where + ": slot " + std::to_string(slot.id) + " is of another arm than planned";
     }
-    const std::string wrong = check_samples(slot, counts);
+    const bool is_own = record::prints_own_samples(run.manifest.arm(slot.arm).reads);
+    const std::string wrong = check_samples(slot, counts, is_own);
     if (!wrong.empty()) {
       return where + ", slot " + std::to_string(slot.id) + ": " + wrong;
     }
@@ -165,7 +171,10 @@ std::string check_outputs(const RunRecord& run) {
   const bool measured = std::any_of(run.passes.begin(), run.passes.end(), [](const auto& pass) {
     return pass.phase == Phase::kMeasured;
   });
-  if (run.manifest.outputs.rule == record::OutputsRule::kNone || !measured) {
+  // A program without the protocol has no outputs to show; the run carries a note instead.
+  const bool is_shown = run.manifest.a.reads == record::Reads::kProtocol &&
+                        run.manifest.b.reads == record::Reads::kProtocol;
+  if (run.manifest.outputs.rule == record::OutputsRule::kNone || !measured || !is_shown) {
     return "";
   }
   std::map<std::string, std::set<std::string>> arms;  // workload -> arms with a digest

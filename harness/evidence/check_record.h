@@ -18,7 +18,8 @@ std::string check_lock(const record::RunRecord& run, const store::RunTexts& text
 // Every pass that counts holds the blocks of the plan, every block its slots, every slot its
 // requests; a finished run holds the passes of a look. Names what is missing.
 std::string check_counts(const record::RunRecord& run);
-// Where the manifest asks for outputs: both arms were checked on every workload, with digests.
+// Where the manifest asks for outputs and both arms can show them: both were checked on every
+// workload, with digests.
 std::string check_outputs(const record::RunRecord& run);
 // The stored verdicts are those that follow from the samples: words and text equal, numbers to
 // 1e-9.

@@ -94,6 +94,20 @@ void check_variable(const Manifest& manifest, Mistakes& mistakes) {
   }
 }
 
+// Single requests alternate there, and such a program answers whole slots.
+void check_interleaved(const Manifest& manifest, Mistakes& mistakes) {
+  if (manifest.protocol.order != record::Order::kInterleaved) return;
+  for (const Arm* arm : {&manifest.a, &manifest.b}) {
+    if (!record::prints_own_samples(arm->reads)) continue;
+    mistakes.push_back({"/protocol/order", "inconsistent",
+                        "\"interleaved\" with a program of arm " + arm->id +
+                            " that prints its own samples (" +
+                            std::string(record::name(arm->reads)) + ")",
+                        "\"AB/BA\", \"ABBA/BAAB\" or \"random\", or \"reads\": \"wall\""});
+    return;
+  }
+}
+
 void check_labels(Manifest& manifest, Mistakes& mistakes) {
   if (!manifest.a.label.empty() && manifest.a.label == manifest.b.label) {
     mistakes.push_back({"/arms/B/label", "duplicate", quoted(manifest.b.label) + " in both arms",
@@ -204,6 +218,7 @@ std::vector<ArmDifference> arm_differences(const Arm& a, const Arm& b) {
 void check_arms(Manifest& manifest, Mistakes& mistakes) {
   check_unstated_levels(manifest, mistakes);
   check_variable(manifest, mistakes);
+  check_interleaved(manifest, mistakes);
   check_labels(manifest, mistakes);
   check_builds(manifest, mistakes);
 }

@@ -23,6 +23,10 @@ enum class Claim { kFaster, kNotWorse, kEquivalent, kDisjointPassMeans };
 enum class Direction { kLowerIsBetter, kHigherIsBetter };
 enum class OutputsRule { kNone, kBitwise, kLimits };
 enum class Reads { kProtocol, kWall, kNvbench, kGoogleBenchmark, kLines };
+// Such a program decides by itself how many samples a slot holds; what a plan asks for is a wish.
+constexpr bool prints_own_samples(Reads reads) {
+  return reads != Reads::kProtocol && reads != Reads::kWall;
+}
 
 struct FileDecl {
   std::string name;

@@ -109,7 +109,7 @@ class BlockRun {
     try {
       const record::SlotRequest request = request_for(slot.id);
       record::SlotReply reply = worker.slot(request);
-      require_complete(request, reply);
+      require_complete(arm, request, reply);
       take(slot, std::move(reply));
     } catch (const base::Error& error) {
       worker_failed(arm, error.what());
@@ -149,7 +149,7 @@ class BlockRun {
         }
         const auto request = both.request(arm, request_for(slots[arm].id));
         record::SlotReply reply = arms_.worker(arm).slot(request);
-        require_complete(request, reply);
+        require_complete(arm, request, reply);
         both.take(arm, std::move(reply), slots[arm]);
       }
     } catch (const base::Error& error) {
@@ -173,13 +173,24 @@ class BlockRun {
     session_.last_slot_end_ns = session_.with.clock.steady_ns();
   }
 
-  static void require_complete(const record::SlotRequest& request, const record::SlotReply& reply) {
+  // A worker answers what it was asked for. A program that prints its own samples could not be
+  // told, or chose otherwise: what it printed is what was measured, if there is anything beside
+  // warm-ups.
+  void require_complete(const std::string& arm, const record::SlotRequest& request,
+                        const record::SlotReply& reply) {
     const auto wanted = request.warmup + request.requests;
-    if (static_cast<std::int64_t>(reply.samples.size()) != wanted) {
-      throw base::Error(base::ErrorCode::kBroken, "slot " + request.slot_id,
-                        "the worker answered " + std::to_string(reply.samples.size()) +
-                            " samples where " + std::to_string(wanted) + " were asked for");
+    const auto found = static_cast<std::int64_t>(reply.samples.size());
+    if (found == wanted) {
+      return;
     }
+    const std::string counts =
+        std::to_string(found) + " samples where " + std::to_string(wanted) + " were asked for";
+    const bool is_own = record::prints_own_samples(session_.in.manifest.arm(arm).reads);
+    if (!is_own || planned_.interleaved || found <= request.warmup) {
+      throw base::Error(base::ErrorCode::kBroken, "slot " + request.slot_id,
+                        "the worker answered " + counts);
+    }
+    note_first(kOwnCounts, "arm " + arm + ": ", "its program printed " + counts);
   }
 
   static void take(record::Slot& slot, record::SlotReply reply) {
@@ -281,10 +292,14 @@ class BlockRun {
   }
 
   // A doubt that recurs in every block is said once a workload and arm.
-  void note_once(std::string_view code, const std::string& text) {
-    record::Note note = make_note(code, block_.workload, text);
+  void note_once(std::string_view code, const std::string& text) { note_first(code, text, ""); }
+
+  // Once a workload for each `subject`, whatever is said of it later.
+  void note_first(std::string_view code, const std::string& subject, const std::string& what) {
+    record::Note note = make_note(code, block_.workload, subject + what);
     const auto same = [&](const record::Note& other) {
-      return other.code == note.code && other.where == note.where && other.text == note.text;
+      return other.code == note.code && other.where == note.where &&
+             other.text.compare(0, subject.size(), subject) == 0;
     };
     const auto& known = session_.record.notes;
     if (std::none_of(known.begin(), known.end(), same) &&

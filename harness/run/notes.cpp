@@ -66,6 +66,9 @@ constexpr NoteEntry kTable[] = {
      "That no other process used the device could not be fully checked, for the reason given."},
     {kStaleReservation, Severity::kInfo,
      "A harness that died had left its reservation of the device behind; it was taken over."},
+    {kOwnCounts, Severity::kInfo,
+     "A program that prints its own samples printed another number of them than the plan asked "
+     "for. All of them are kept, the first ones as the warm-ups that were asked for."},
 };
 
 }  // namespace

@@ -38,6 +38,7 @@ inline constexpr std::string_view kDeviceDisagrees = "N068";
 inline constexpr std::string_view kDeviceUnconfirmed = "N069";
 inline constexpr std::string_view kDeviceUnchecked = "N070";
 inline constexpr std::string_view kStaleReservation = "N071";
+inline constexpr std::string_view kOwnCounts = "N072";
 
 // All of them, ordered by code.
 [[nodiscard]] std::span<const NoteEntry> note_table();

@@ -122,6 +122,7 @@ std::vector<std::string> ProgramWorker::command(const record::SlotRequest& reque
       {"{input}", plain_text(workload.input)},
       {"{warmup}", std::to_string(request.warmup)},
       {"{requests}", std::to_string(request.requests)},
+      {"{samples}", std::to_string(request.warmup + request.requests)},
       {"{out}", out_file}};
   for (const auto& [name, level] : loaded_.factors) replacements["{factor." + name + "}"] = level;
   for (const auto& [name, path] : loaded_.files) replacements["{file." + name + "}"] = path;

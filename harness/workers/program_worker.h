@@ -1,7 +1,8 @@
 // Private to spawn: rung 0. A program without the protocol, started fresh for each slot (for
 // `wall`, for each request), whose samples are its wall time or what it prints itself. In argv,
-// {workload}, {input}, {warmup}, {requests}, {factor.NAME}, {setting.NAME} and {file.NAME} are
-// replaced; {out} becomes a fresh file that is then read in place of standard output.
+// {workload}, {input}, {warmup}, {requests}, {samples} (their sum), {factor.NAME}, {setting.NAME}
+// and {file.NAME} are replaced; {out} becomes a fresh file that is then read in place of standard
+// output.
 #pragma once
 
 #include <map>

@@ -40,6 +40,20 @@ Table arms_table(const record::Manifest& manifest) {
   return table;
 }
 
+// What a program that prints its own samples makes of the counts, and the clock it has.
+std::string programs_text(const record::RunRecord& run) {
+  std::string text;
+  for (const record::Arm* arm : {&run.manifest.a, &run.manifest.b}) {
+    if (record::prints_own_samples(arm->reads)) {
+      text += fmt::format(
+          " The program of {} prints its own samples ({}; clock: the program's own): their number "
+          "was asked for, and it decides.",
+          arm->id, record::name(arm->reads));
+    }
+  }
+  return text;
+}
+
 std::string plan_text(const record::RunRecord& run) {
   const record::Protocol& p = run.manifest.protocol;
   std::string text = fmt::format(
@@ -56,7 +70,7 @@ std::string plan_text(const record::RunRecord& run) {
     text += fmt::format(" Slots of {}: {} warm-up and {} measured requests.", counts.workload,
                         count_text(counts.warmup), count_text(counts.requests));
   }
-  return text;
+  return text + programs_text(run);
 }
 
 std::string success_text(const record::Manifest& manifest) {

@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
+#include "harness/evidence/check_record.h"
 #include "harness/evidence/verify.h"
 #include "harness/manifest/ledger.h"
 #include "harness/manifest/lock.h"
@@ -187,6 +188,37 @@ TEST_F(Verify, ARequestDeletedAndTheChainRecomputed) {
   edit("DELETE FROM sample WHERE slot = 2011 AND seq = 3");
   recompute_chain();
   EXPECT_THAT(failing(), HasSubstr("slot 2011: request 3 is missing"));
+}
+
+// A program that prints its own samples is bound to its warm-ups, and to one request at least.
+TEST(Counts, OfAProgramThatPrintsItsOwnAreNotTheBoundOnes) {
+  record::RunRecord run = valid_run();
+  EXPECT_EQ(check_counts(run), "");
+  run.counts = {{"w1", 2, 4}, {"w2", 2, 4}};
+  EXPECT_THAT(check_counts(run), HasSubstr("bound were 2 and 4"));
+  run.manifest.a.reads = run.manifest.b.reads = record::Reads::kNvbench;
+  EXPECT_EQ(check_counts(run), "");
+  run.counts = {{"w1", 3, 4}, {"w2", 2, 4}};
+  EXPECT_THAT(check_counts(run), HasSubstr("bound were 3 and 4"));
+  run.counts = {{"w1", 2, 4}, {"w2", 2, 4}};
+  for (record::Pass& pass : run.passes) {
+    for (record::Block& block : pass.blocks) {
+      record::Slot& slot = block.slots[0];
+      slot.samples.resize(2);  // the warm-ups
+      for (record::Sample& sample : slot.samples) sample.status = record::SampleStatus::kOk;
+      slot.failures = 0;
+    }
+  }
+  EXPECT_THAT(check_counts(run), HasSubstr("2 warm-ups and 0 requests"));
+}
+
+TEST(Outputs, AreNotExpectedOfAProgram) {
+  record::RunRecord run = valid_run();
+  EXPECT_EQ(check_outputs(run), "");
+  run.output_checks.clear();
+  EXPECT_THAT(check_outputs(run), HasSubstr("no output digest of arm A"));
+  run.manifest.b.reads = record::Reads::kWall;
+  EXPECT_EQ(check_outputs(run), "");
 }
 
 TEST_F(Verify, ACommitDeleted) {

@@ -67,6 +67,50 @@ TEST(Endings, a_wrong_number_of_samples_fails_the_block) {
   EXPECT_EQ(violation(world, result), "");
 }
 
+// A program that prints its own samples was not told their number, or chose another.
+TEST(Endings, a_programs_own_number_of_samples_is_kept_and_noted_once_an_arm) {
+  auto manifest = small_manifest();
+  manifest.a.reads = record::Reads::kGoogleBenchmark;
+  manifest.b.reads = record::Reads::kLines;
+  World world(manifest);
+  world.script.samples_short = 1;
+  const auto result = world.run();
+  EXPECT_FALSE(result.error) << result.text;
+  EXPECT_EQ(violation(world, result), "");
+  for (const auto& pass : world.sink.passes) {
+    for (const auto& block : pass.blocks) {
+      EXPECT_FALSE(block.failed);
+      for (const auto& slot : block.slots) EXPECT_EQ(slot.samples.size(), 3U);
+    }
+  }
+  const auto of_arm = [&](const std::string& arm) {
+    return std::count_if(world.sink.notes.begin(), world.sink.notes.end(), [&](const auto& note) {
+      return note.code == kOwnCounts && note.text.find("arm " + arm) == 0;
+    });
+  };
+  EXPECT_EQ(of_arm("A"), 2);  // a workload each
+  EXPECT_EQ(of_arm("B"), 2);
+}
+
+TEST(Endings, a_program_without_a_sample_beside_warm_ups_breaks_the_run) {
+  auto manifest = small_manifest();
+  manifest.a.reads = manifest.b.reads = record::Reads::kLines;
+  World world(manifest);
+  world.script.samples_short = 3;
+  const auto result = world.run();
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(*result.error, ErrorCode::kBroken);
+  EXPECT_NE(result.text.find("1 samples where 4"), std::string::npos) << result.text;
+}
+
+TEST(Endings, the_wall_clock_of_a_program_gives_the_asked_number) {
+  auto manifest = small_manifest();
+  manifest.a.reads = manifest.b.reads = record::Reads::kWall;
+  World world(manifest);
+  world.script.samples_short = 1;
+  EXPECT_TRUE(world.run().error);
+}
+
 TEST(Endings, a_library_changed_in_the_middle_stops_with_a_mismatch) {
   World world;
   world.script.at_start = [&](const std::string& arm, int start) {
