@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -222,7 +224,23 @@ class Executor {
     return store::RunFile::create(file_.string(), start, texts);
   }
 
+  // Large files are read again only if their stat changed since the preflight.
+  std::map<std::string, std::string> file_digests() {
+    std::map<std::string, std::string> digests;
+    for (const auto& file : in_.files) {
+      digests["file/" + file.name] = hashes_->digest(file.path);
+    }
+    for (const auto& workload : manifest_.workloads) {
+      if (workload.input.find("file") != nullptr) {
+        digests["input/" + workload.id] =
+            manifest::input_digest(workload, with_.loaded.project, *hashes_);
+      }
+    }
+    return digests;
+  }
+
   void carry_out() {
+    hashes_.emplace(manifest::open_hash_cache(with_.loaded.project));
     host::set_affinity(0, in_.cpus.harness);  // refused before there is a file
     store::RunFile sink = open_file();
     host::EnvironmentWatch::Options watch;
@@ -246,7 +264,8 @@ class Executor {
                               return run::LookAnswer{decision.stop, decision.why};
                             },
                             [](const record::RunRecord& record) { return stats::analyze(record); },
-                            {}};
+                            {},
+                            [this] { return file_digests(); }};
     if (!exploratory()) {
       with.ledger = [this](record::LedgerEventKind kind, const base::Json& details) {
         manifest::append_event(manifest::ledger_folder(manifest_.path), kind,
@@ -335,6 +354,7 @@ class Executor {
   std::unique_ptr<host::DeviceLock> device_lock_;
   run::RunInputs in_;
   run::RunResult result_;
+  std::optional<manifest::HashCache> hashes_;  // as the preflight left it
 };
 
 }  // namespace

@@ -47,10 +47,15 @@ std::vector<record::Binding> bindings_of(const std::string& arm, const ArmComman
   return bindings;
 }
 
+// Those of an arm are named KIND/ARM/..., the others by the workload or file they are of.
+bool kinds_of_arms(const std::string& kind) {
+  return kind != "counts" && kind != "file" && kind != "input";
+}
+
 bool belongs_to(const record::Binding& binding, const std::string& arm) {
   const std::vector<std::string> parts = base::split(binding.name, '/');
   const std::size_t owner = parts[0] == "running" ? 2 : 1;
-  return parts[0] != "counts" && parts.size() > owner && parts[owner] == arm;
+  return kinds_of_arms(parts[0]) && parts.size() > owner && parts[owner] == arm;
 }
 
 [[noreturn]] void refuse_binding(const std::string& name, const std::string& what) {
@@ -288,8 +293,34 @@ void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
   }
 }
 
+// Files are common to the arms and live as long as the run: one changed between two passes would
+// give the later ones other contents under the same name.
+void Arms::require_files(store::Facts& facts) {
+  if (!session_.with.file_digests) {
+    return;
+  }
+  std::map<std::string, std::string> digests;
+  try {
+    digests = session_.with.file_digests();
+  } catch (const Error& error) {
+    refuse_binding(error.where(), error.message());
+  }
+  const auto& bound = session_.record.bindings;
+  for (const auto& [name, digest] : digests) {
+    const auto same = std::find_if(bound.begin(), bound.end(),
+                                   [&](const auto& other) { return other.name == name; });
+    if (same == bound.end()) {
+      facts.bindings.push_back({name, digest});
+    } else if (same->value != digest) {
+      refuse_binding(name, "changed since this run was bound (" + same->value.substr(0, 8) +
+                               " then, " + digest.substr(0, 8) + " now)");
+    }
+  }
+}
+
 void Arms::require_bindings(bool just_started) {
   store::Facts facts;
+  require_files(facts);
   for (const auto& [arm, live] : live_) {
     const auto now = bindings_of(arm, session_.in.commands.at(arm), *live.worker, digests_);
     const bool bound = std::any_of(session_.record.bindings.begin(), session_.record.bindings.end(),

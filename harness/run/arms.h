@@ -1,7 +1,7 @@
 // The two live workers of a run. Starts them in the planned order, makes them declare, load and
 // prepare, and refuses what is not exactly what was asked: other factors or settings than wanted,
-// lost affinity (kPreflight); another executable or library than bound (kMismatch); a death, a
-// silence or rubbish (kBroken, from the worker). Owns the processes; stores every start and end.
+// lost affinity (kPreflight); another executable, library or file than bound (kMismatch); a death,
+// a silence or rubbish (kBroken, from the worker). Owns the processes; stores every start and end.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,9 @@ class Arms {
   // stored with them: the first measured pass they serve, -1 before. The first start freezes the
   // bindings of executables and libraries; every later one must match them.
   void start(const record::PlannedPass& pass, int pass_index);
-  // The bindings of the running workers and of their commands' files, read again. Right after a
-  // start they must be the same set; later a worker may have loaded a further library.
+  // The bindings of the running workers, of their commands' files and of the files they were given,
+  // read again. Right after a start they must be the same set; later a worker may have loaded a
+  // further library.
   void require_bindings(bool just_started = false);
   // Asks both to end and stores how they ended.
   void stop();
@@ -43,6 +44,7 @@ class Arms {
   };
   void start_one(const std::string& arm, const record::PlannedPass& pass, int pass_index);
   void set_up(const std::string& arm, Live& live, store::Facts& facts);
+  void require_files(store::Facts& facts);
 
   Session& session_;
   workers::FileDigests digests_;      // outlives the workers

@@ -81,6 +81,37 @@ class Mismatch(ProjectTest):
         done = self.abba("run", path, "--resume", exit_code=3)
         self.assertIn("executable/", done.stderr)
 
+    def changed_in_the_middle(self, file, name, **changes):
+        manifest = sleepy_manifest(**changes)
+        manifest["protocol"].update(passes=8, looks=[8])
+        path = self.write(manifest)
+        self.abba("register", path)
+        process = self.start("run", path)
+        self.wait_for_blocks(process, 2)
+        before = file.read_bytes()
+        file.write_bytes(before.replace(b"1", b"2"))
+        _, err = self.finish(process, 3)
+        self.assertIn(name, err)
+        self.assertGreaterEqual(self.complete_passes(self.show(self.run_file())), 1)
+        self.assertIn("N065", self.show(self.run_file()))
+        self.abba("verify", self.run_file())
+        self.abba("run", path, "--resume", exit_code=3)
+        file.write_bytes(before)
+        self.abba("run", path, "--resume")
+        self.assertEqual(self.complete_passes(self.show(self.run_file())), 8)
+
+    def test_a_file_changed_in_the_middle(self):
+        weights = self.root / "weights.bin"
+        weights.write_bytes(b"1" * 3_000_000)  # large enough for the cache of digests
+        self.changed_in_the_middle(weights, "file/w",
+                                   files=[{"name": "w", "path": "weights.bin"}])
+
+    def test_an_input_file_changed_in_the_middle(self):
+        data = self.root / "input.json"
+        data.write_text('{"a": 1}')
+        self.changed_in_the_middle(data, "input/w1", workloads=[
+            {"id": "w1", "input": {"file": "input.json", "key": "a", "n": 1}}])
+
     def test_script_of_an_interpreter_changed_in_the_middle(self):
         script = self.root / "worker.py"
         shutil.copy(SLEEPY, script)

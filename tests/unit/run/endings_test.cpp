@@ -130,6 +130,39 @@ TEST(Endings, a_library_changed_in_the_middle_stops_with_a_mismatch) {
   EXPECT_TRUE(world.has_note(kBindingChanged));
 }
 
+TEST(Endings, a_file_changed_in_the_middle_stops_with_a_mismatch_under_either_reuse) {
+  for (const auto reuse : {record::WorkerReuse::kReuse, record::WorkerReuse::kFreshPerPass}) {
+    auto manifest = small_manifest();
+    manifest.protocol.workers = reuse;
+    World world(manifest);
+    world.files = {{"file/A", "11"}, {"input/w1", "22"}};
+    world.script.at_slot = [&](const std::string&, std::int64_t call) {
+      if (call == 9) world.files["file/A"] = "33";  // in the first measured pass
+    };
+    const auto result = world.run();
+    ASSERT_TRUE(result.error);
+    EXPECT_EQ(*result.error, ErrorCode::kMismatch);
+    EXPECT_NE(result.text.find("file/A"), std::string::npos) << result.text;
+    EXPECT_EQ(violation(world, result), "");
+    EXPECT_TRUE(world.has_note(kBindingChanged));
+    EXPECT_EQ(*world.resume(result.record).error, ErrorCode::kMismatch);
+    world.files["file/A"] = "11";
+    EXPECT_FALSE(world.resume(result.record).error);
+  }
+}
+
+TEST(Endings, a_file_changed_in_the_last_pass_is_found_at_the_end) {
+  World world;
+  world.files = {{"file/weights", "11"}};
+  world.script.at_slot = [&](const std::string&, std::int64_t call) {
+    if (call == 23) world.files["file/weights"] = "33";
+  };
+  const auto result = world.run();
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(*result.error, ErrorCode::kMismatch);
+  EXPECT_EQ(world.script.slots, 24);
+}
+
 TEST(Endings, a_reused_worker_whose_program_was_rebuilt_is_found_at_the_next_pass) {
   auto manifest = small_manifest();
   manifest.protocol.workers = record::WorkerReuse::kReuse;

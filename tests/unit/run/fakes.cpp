@@ -242,7 +242,8 @@ RunResult World::run() {
                      },
                      [&](record::LedgerEventKind kind, const base::Json&) {
                        ledger.push_back(std::to_string(static_cast<int>(kind)));
-                     }};
+                     },
+                     [this] { return files; }};
   return carry_out(in, with);
 }
 
@@ -269,7 +270,8 @@ RunResult World::resume(const record::RunRecord& from) {
                      nullptr,
                      [&](record::LedgerEventKind kind, const base::Json&) {
                        ledger.push_back(std::to_string(static_cast<int>(kind)));
-                     }};
+                     },
+                     [this] { return files; }};
   return carry_out(in, with);
 }
 

@@ -140,6 +140,7 @@ struct World {
   host::DeviceChoice device;
   bool require_device = false;
   std::vector<int> looks;
+  std::map<std::string, std::string> files;  // "file/NAME" -> digest now
   record::RunState analysed_state =
       record::RunState::kRunning;  // of the record analyze() was given
 };
