@@ -46,11 +46,14 @@ class Executor {
     } else {
       choose_file();
     }
+    const StopSignals signals;  // from here on Ctrl-C is a question
     try {
-      prepare();
+      prepare_or_stop();
       carry_out();
     } catch (const Error& error) {
-      attempt(manifest::AttemptKind::kFailed, error.what());
+      attempt(StopSignals::requested() ? manifest::AttemptKind::kAborted
+                                       : manifest::AttemptKind::kFailed,
+              error.what());
       throw;
     }
     return conclude();
@@ -87,9 +90,19 @@ class Executor {
     } else {
       candidates = {with_.resume_file};
     }
+    const bool named = !with_.resume_file.empty();
     for (auto file = candidates.rbegin(); file != candidates.rend(); ++file) {
-      record::RunRecord found = store::read_run(file->string());
-      const bool named = !with_.resume_file.empty();
+      record::RunRecord found;
+      try {
+        found = store::read_run(file->string());
+      } catch (const Error& error) {
+        if (named) {
+          throw;
+        }
+        std::fprintf(stderr, "abba: %s is passed over: %s\n",
+                     shown_path(*file, with_.loaded.project).c_str(), error.message().c_str());
+        continue;
+      }
       if (named || (found.state != record::RunState::kFinished && same_experiment(found))) {
         require_resumable(found, *file);
         file_ = *file;
@@ -121,6 +134,17 @@ class Executor {
     }
   }
 
+  // A command that was ended by the same Ctrl-C failed for no reason of its own.
+  void prepare_or_stop() {
+    try {
+      prepare();
+    } catch (const Error&) {
+      require_going();
+      throw;
+    }
+    require_going();
+  }
+
   void prepare() {
     in_.manifest = manifest_;
     if (!manifest_.path.empty()) {  // a run file is published: no path of this machine in it
@@ -130,7 +154,9 @@ class Executor {
                               .string();
     }
     in_.plan = plan_;
-    in_.commands = run::arm_commands(manifest_, with_.loaded.project, command_sources());
+    run::CommandSources sources = command_sources();
+    sources.stop = StopSignals::requested;
+    in_.commands = run::arm_commands(manifest_, with_.loaded.project, sources);
     probe_ = host::open_device_probe();
     const run::PreflightInputs inputs{manifest_,
                                       with_.lock,
@@ -185,6 +211,14 @@ class Executor {
     record::DeviceWish same = manifest_.device;
     same.wanted = device.uuid;
     in_.device = host::choose_device(same, *probe_, clock_, nullptr);
+  }
+
+  static void require_going() {
+    if (StopSignals::requested()) {
+      throw Error(
+          ErrorCode::kBroken, "",
+          "stopped on request in the preflight; nothing was measured and no run file begun");
+    }
   }
 
   // Executables that the manifest or the registration fix beforehand.
@@ -252,7 +286,6 @@ class Executor {
     }
     const auto environment = run::watch_environment(watch, clock_);
     ProgressLine progress(isatty(STDERR_FILENO) != 0, with_.quiet);
-    const StopSignals signals;
     run::Collaborators with{clock_,
                             workers::spawn,
                             sink,
@@ -277,8 +310,10 @@ class Executor {
 
   int conclude() {
     note_attempt();
+    const bool is_stopped = result_.state == record::RunState::kStopped;
     const bool nothing_timed =
-        result_.error && !result_.measured && !with_.resume && *result_.error != ErrorCode::kBroken;
+        result_.error && !result_.measured && !with_.resume &&
+        (*result_.error != ErrorCode::kBroken || (is_stopped && !result_.started));
     if (result_.measured) {
       report();
     }
@@ -288,8 +323,7 @@ class Executor {
     std::fprintf(stderr, "abba: %s\n", result_.text.c_str());
     if (nothing_timed && with_.output.empty()) {
       set_aside();
-    }
-    if (result_.state == record::RunState::kStopped) {
+    } else if (is_stopped) {
       std::fprintf(stderr, "abba: everything measured is kept in %s; go on with --resume\n",
                    file_.c_str());
     }

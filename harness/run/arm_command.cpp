@@ -33,10 +33,25 @@ std::vector<std::string> rooted(std::vector<std::string> argv, const manifest::P
   return argv;
 }
 
+// A recipe that fails is found before anything is measured.
+workers::BuiltRevision build(const record::Manifest& manifest, const record::Arm& arm,
+                             const manifest::Project& project, const CommandSources& sources) {
+  try {
+    return workers::build_revision(project.root.string(), arm.rev, manifest.build,
+                                   workers::toolchain_id(), sources.stop);
+  } catch (const base::Error& error) {
+    if (error.code() != base::ErrorCode::kBroken) {
+      throw;
+    }
+    throw base::Error(base::ErrorCode::kPreflight, "arm " + arm.id,
+                      "revision " + arm.rev + " cannot be built: " + error.what());
+  }
+}
+
 ArmCommand built(const record::Manifest& manifest, const record::Arm& arm,
-                 const std::vector<std::string>& common, const manifest::Project& project) {
-  const auto revision = workers::build_revision(project.root.string(), arm.rev, manifest.build,
-                                                workers::toolchain_id());
+                 const std::vector<std::string>& common, const manifest::Project& project,
+                 const CommandSources& sources) {
+  const auto revision = build(manifest, arm, project, sources);
   ArmCommand command{common, record::Reads::kProtocol, revision.tree};
   if (command.argv.empty()) {
     command.argv.emplace_back();
@@ -61,7 +76,7 @@ ArmCommand arm_command(const record::Manifest& manifest, const std::string& arm_
   } else if (!arm.worker.empty()) {
     command.argv = arm.worker;
   } else if (!arm.rev.empty()) {
-    command = built(manifest, arm, common, project);
+    command = built(manifest, arm, common, project, sources);
   } else {
     command.argv = common;
   }

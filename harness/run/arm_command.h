@@ -1,6 +1,7 @@
 // Which command an arm is: the one place that knows the order of precedence.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct ArmCommand {
 struct CommandSources {
   std::string program;                   // the running abba: what {abba} stands for
   std::vector<std::string> last_resort;  // the embedded engine's worker beside abba; may be empty
+  std::function<bool()> stop;            // asked while a revision is built; may be empty
 };
 
 // The arm's own `program` or `worker`; or, with `rev`, the executable built of that revision,

@@ -217,6 +217,7 @@ void Arms::start(const record::PlannedPass& pass, int pass_index) {
   const std::int64_t begin_ns = session_.with.clock.steady_ns();
   try {
     for (const char letter : pass.start_order) {
+      session_.require_going("worker " + std::string(1, letter) + " was started");
       start_one(std::string(1, letter), pass, pass_index);
     }
     std::vector<pid_t> pids;
@@ -265,6 +266,7 @@ void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
   auto& clock = session_.with.clock;
   const record::WorkerHello hello = live.worker->hello();
   const record::LoadRequest request = load_request(session_.in, arm);
+  session_.require_going("worker " + arm + " was loaded");
   const std::int64_t load_ns = clock.steady_ns();
   const record::LoadReply reply = live.worker->load(request);
   live.process.setup_ns["load"] = seconds_ns(clock, load_ns);
@@ -274,6 +276,7 @@ void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
   require_effective(arm, hello, request, reply);
   check_reported_device(session_, arm, reply, facts);
   for (const auto& workload : session_.in.manifest.workloads) {
+    session_.require_going("worker " + arm + " prepared " + workload.id);
     const std::int64_t prepare_ns = clock.steady_ns();
     const auto prepared = live.worker->prepare(workload, session_.in.manifest.protocol.seed);
     live.process.setup_ns["prepare/" + workload.id] = seconds_ns(clock, prepare_ns);

@@ -28,6 +28,8 @@ class Run {
   RunResult carry_out() {
     try {
       phases();
+    } catch (const StopRequest& stop) {
+      stop_between_steps(stop.text);
     } catch (const Error& error) {
       end_with(error.code() == ErrorCode::kMismatch && measuring_ ? RunState::kStopped
                                                                   : RunState::kBroken,
@@ -188,6 +190,15 @@ class Run {
     return answer.stop;
   }
 
+  // The note may meet a full disk: then that is how the run ends.
+  void stop_between_steps(const std::string& why) {
+    try {
+      stopped(why);
+    } catch (const Error& error) {
+      end_with(RunState::kBroken, error.code(), error.what());
+    }
+  }
+
   void stopped(const std::string& why) {
     session_.note(kStopped, "", why);
     end_with(RunState::kStopped, ErrorCode::kBroken, why);
@@ -215,7 +226,7 @@ class Run {
       result_.head_digest = session_.with.sink.finish(result_.state, result_.text, utc);
       session_.record.finished_utc = utc;
       session_.record.head_digest = result_.head_digest;
-      if (started_) {
+      if (result_.started) {
         ledger(LedgerEventKind::kRunFinished,
                base::Json::object({{"state", result_.state == RunState::kFinished  ? "finished"
                                              : result_.state == RunState::kStopped ? "stopped"
@@ -235,7 +246,7 @@ class Run {
   }
 
   void ledger(LedgerEventKind kind, base::Json details) {
-    started_ = started_ || kind == LedgerEventKind::kRunStarted;
+    result_.started = result_.started || kind == LedgerEventKind::kRunStarted;
     if (session_.with.ledger) {
       details.set("run_file", session_.in.run_file);
       if (resuming()) {
@@ -256,7 +267,6 @@ class Run {
   Arms arms_;
   std::set<int> done_;  // measured passes
   bool measuring_ = false;
-  bool started_ = false;
   RunResult result_;
 };
 

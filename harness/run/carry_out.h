@@ -16,6 +16,7 @@ struct RunResult {
   std::optional<base::ErrorCode> error;  // what the exit code is made of; empty = done
   std::string text;                      // one sentence
   std::string head_digest;               // of the chain; empty if the sink failed
+  bool started = false;                  // workers ready, outputs checked, entered in the ledger
   bool measured = false;                 // at least one measured slot was begun
   record::RunRecord record;              // as it lies in the file
 };

@@ -94,10 +94,12 @@ class Checker {
     auto& worker = arms_.worker(arm);
     const auto& workloads = session_.in.manifest.workloads;
     for (const auto& workload : workloads) {
+      session_.require_going("the outputs of arm " + arm + " for " + workload.id);
       first_[arm][workload.id] = worker.outputs(workload.id, stages(), with_values_);
       again(arm, workload.id, "repeat");
     }
     for (auto workload = workloads.rbegin(); workload != workloads.rend(); ++workload) {
+      session_.require_going("the outputs of arm " + arm + " in reversed order");
       again(arm, workload->id, "reversed");
     }
   }
@@ -205,6 +207,7 @@ class Checker {
   }
 
   ByWorkload reference_outputs() {
+    session_.require_going("the reference was started");
     const record::PlannedPass no_pass;
     const auto worker = session_.with.spawn(worker_spec(session_.in, "reference", no_pass));
     const auto hello = worker->hello();
@@ -213,6 +216,7 @@ class Checker {
     facts_.bindings = workers::hash_command(session_.in.commands.at("reference").argv, "reference");
     ByWorkload tensors;
     for (const auto& workload : session_.in.manifest.workloads) {
+      session_.require_going("the reference answered " + workload.id);
       worker->prepare(workload, session_.in.manifest.protocol.seed);
       tensors[workload.id] = worker->outputs(workload.id, stages(), true);
     }

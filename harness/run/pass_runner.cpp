@@ -119,6 +119,8 @@ class PassRun {
       } else {
         arms_.require_bindings();
       }
+    } catch (const StopRequest& stop) {
+      return {PassEnd::kStopped, stop.text};
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kMismatch || session_.sink_failed) {
         throw;

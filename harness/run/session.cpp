@@ -96,6 +96,12 @@ double Session::elapsed_s() {
   return static_cast<double>(with.clock.steady_ns() - start_ns) * 1e-9 + earlier_s;
 }
 
+void Session::require_going(const std::string& step) const {
+  if (with.stop_requested && with.stop_requested()) {
+    throw StopRequest{"stopped on request before " + step};
+  }
+}
+
 const record::SlotCounts* Session::counts(const std::string& workload_id) const {
   for (const auto& counts : record.counts) {
     if (counts.workload == workload_id) {

@@ -36,6 +36,12 @@ struct RunInputs {
   const record::RunRecord* resume_from = nullptr;
 };
 
+// Thrown where a stop is asked for between two steps before a block; where the phases end it is
+// caught. No base::Error, since nothing failed.
+struct StopRequest {
+  std::string text;  // one sentence
+};
+
 class Session {
  public:
   Session(const RunInputs& inputs, Collaborators& with);
@@ -45,6 +51,9 @@ class Session {
   void note(std::string_view code, std::string where, std::string text);
 
   [[nodiscard]] double elapsed_s();
+  // Throws StopRequest if Ctrl-C was pressed: asked between the steps of starting workers and of
+  // checking outputs, each of which is one message. `step` is what would have come next.
+  void require_going(const std::string& step) const;
   std::int64_t next_id() { return ++last_id_; }
   [[nodiscard]] const record::SlotCounts* counts(const std::string& workload) const;
   [[nodiscard]] const record::Workload& workload(const std::string& id) const;

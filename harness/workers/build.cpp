@@ -204,11 +204,13 @@ std::string last_lines(const std::string& text, std::size_t count) {
   return base::join(lines, " | ");
 }
 
-void run_recipe(const record::BuildRecipe& recipe, const fs::path& source, const fs::path& build) {
+void run_recipe(const record::BuildRecipe& recipe, const fs::path& source, const fs::path& build,
+                const std::function<bool()>& stop) {
   for (const std::vector<std::string>& command : recipe.commands) {
     ProcessSpec spec;
     spec.argv = filled_in(command, build.string());
     spec.cwd = source.string();
+    spec.stop = stop;
     const CommandResult result = run_command(spec, kBuildTimeout);
     if (result.exit_code != 0) {
       const std::string errors = base::join(result.stderr_tail, "\n");
@@ -240,7 +242,8 @@ std::string toolchain_id() {
 }
 
 BuiltRevision build_revision(const std::string& repo, const std::string& rev,
-                             const record::BuildRecipe& recipe, const std::string& toolchain) {
+                             const record::BuildRecipe& recipe, const std::string& toolchain,
+                             const std::function<bool()>& stop) {
   if (recipe.executable.empty()) {
     throw Error(ErrorCode::kBadInput, "build", "names no executable; add \"executable\"");
   }
@@ -271,7 +274,7 @@ BuiltRevision build_revision(const std::string& repo, const std::string& rev,
     const fs::path path = abba / "worktree";
     const Checkout checkout(git, path,
                             source.dangling ? dangling_commit(git, source.tree) : source.commit);
-    run_recipe(recipe, path, build);
+    run_recipe(recipe, path, build, stop);
   }
   if (access(executable.c_str(), X_OK) != 0) {
     throw Error(ErrorCode::kBroken, executable.string(),

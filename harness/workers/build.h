@@ -3,6 +3,7 @@
 // sources, recipe and toolchain are built once. Refuses an unknown revision and a failing recipe.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "harness/record/manifest.h"
@@ -20,9 +21,10 @@ struct BuiltRevision {
 // copied out as they are now) or "merge-base(X)" (with HEAD). `recipe.commands` run in the worktree
 // with {build} replaced by the build folder; `toolchain` is an opaque id that enters the cache key.
 // Throws kBadInput (not a repository, unknown revision, empty recipe) or kBroken (a command failed:
-// its last lines; the executable is missing afterwards).
+// its last lines; the executable is missing afterwards; `stop` gave true while one was running).
 BuiltRevision build_revision(const std::string& repo, const std::string& rev,
-                             const record::BuildRecipe& recipe, const std::string& toolchain);
+                             const record::BuildRecipe& recipe, const std::string& toolchain,
+                             const std::function<bool()>& stop = {});
 
 // The git tree id that `rev` stands for, without building.
 std::string tree_of_revision(const std::string& repo, const std::string& rev);

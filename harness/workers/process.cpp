@@ -211,12 +211,31 @@ int exit_code(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
+namespace {
+
+// All of standard output; between looks at it, a short while apart, `spec.stop` is asked.
+ReadState read_or_stop(Process& process, const ProcessSpec& spec, std::string& output,
+                       std::size_t max_bytes, Deadline deadline) {
+  constexpr double kLookS = 0.1;
+  if (!spec.stop) return process.read_to_end(output, max_bytes, deadline);
+  for (;;) {
+    std::string part;
+    const Deadline look = std::min(deadline, after_seconds(kLookS));
+    const ReadState state = process.read_to_end(part, max_bytes - output.size(), look);
+    output += part;
+    if (state != ReadState::kTimeout || steady_clock::now() >= deadline) return state;
+    if (spec.stop()) throw Error(ErrorCode::kBroken, spec.argv[0], "was stopped on request");
+  }
+}
+
+}  // namespace
+
 CommandResult run_command(const ProcessSpec& spec, double timeout_s, std::size_t max_bytes) {
   Process process(spec);
   process.close_input();
   CommandResult result;
   const Deadline deadline = after_seconds(timeout_s);
-  const ReadState state = process.read_to_end(result.output, max_bytes, deadline);
+  const ReadState state = read_or_stop(process, spec, result.output, max_bytes, deadline);
   if (state == ReadState::kTooLong) {
     throw Error(ErrorCode::kBroken, spec.argv[0],
                 "printed more than " + std::to_string(max_bytes) + " bytes");

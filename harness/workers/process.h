@@ -28,6 +28,7 @@ struct ProcessSpec {
   std::vector<int> cpus;
   int memory_node = -1;
   std::function<void(std::string_view)> log;  // standard error lines, from the reading thread
+  std::function<bool()> stop;  // asked by run_command while it waits; true ends it; may be empty
 };
 
 enum class ReadState { kLine, kEnd, kTimeout, kTooLong };

@@ -41,6 +41,70 @@ class Interruption(ProjectTest):
         self.abba("verify", self.run_file())
         self.resume_and_check(path)
 
+    def wait_for(self, process, seen):
+        deadline = time.monotonic() + 60
+        while not seen():
+            if process.poll() is not None:
+                self.fail("ended too early: " + repr(process.communicate()))
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def nothing_was_measured(self, path, process, set_aside):
+        """Ctrl-C now: exit 5, no result, no start in the ledger, and the next run is whole."""
+        process.send_signal(signal.SIGINT)
+        _, err = self.finish(process, 5)
+        self.assertIn("stopped on request", err)
+        self.assertNotIn("--resume", err)
+        self.assertEqual(self.run_files(), [])
+        kept = self.run_files(".abba/failed")
+        self.assertEqual(len(kept), set_aside)
+        for file in kept:
+            self.assertIn("stopped", self.show(file))
+            self.abba("verify", file)
+        self.assertEqual(list(self.root.rglob("*-wal")), [])
+        self.assertIn('"aborted"', (self.root / ".abba/attempts").read_text())
+        self.assertNotIn("run-started", self.abba("ledger", path).stdout)
+
+    def test_ctrl_c_while_a_worker_starts(self):
+        marker = self.root / "loading"
+        path, process = self.long_run(loading_file=str(marker), load_s=1)
+        self.wait_for(process, marker.exists)
+        self.nothing_was_measured(path, process, 1)
+
+    def test_ctrl_c_while_outputs_are_checked(self):
+        path, process = self.long_run(outputs_s=0.3)
+        workers = "SELECT count(*) FROM worker"
+        self.wait_for(process, lambda: self.run_files() and
+                      self.query(self.run_file(), workers) == [(2,)])
+        self.nothing_was_measured(path, process, 1)
+
+    def test_ctrl_c_in_the_preflight(self):
+        marker = self.root / "making"
+        make = ["sh", "-c", f"touch {marker}; sleep 1; echo weights > {{path}}"]
+        path = self.write(sleepy_manifest(files=[{"name": "w", "path": "w.bin", "make": make}]))
+        process = self.start("run", "--exploratory", path)
+        self.wait_for(process, marker.exists)
+        process.send_signal(signal.SIGINT)
+        _, err = self.finish(process, 5)
+        self.assertIn("in the preflight", err)
+        self.assertEqual(self.run_files("."), [])
+        self.assertIn('"aborted"', (self.root / ".abba/attempts").read_text())
+        self.abba("run", "--exploratory", "--quiet", path)
+
+    def test_damaged_files_are_passed_over_when_resuming(self):
+        path, process = self.long_run()
+        self.wait_for_blocks(process, 1)
+        process.send_signal(signal.SIGINT)
+        self.finish(process, 5)
+        folder = self.run_file().parent
+        damaged = [folder / "20990101T000000Z-ffffffff.sqlite", folder / "20000101T000000Z-0.sqlite"]
+        for file in damaged:
+            file.write_text("no database")
+        done = self.abba("run", path, "--resume")
+        self.assertEqual(done.stderr.count("is passed over"), 1)  # older ones need not be read
+        self.assertIn(damaged[0].name, done.stderr)
+        self.abba("run", path, "--resume", damaged[0], exit_code=2)
+
     def test_sigterm_twice_and_two_resumes(self):
         path, process = self.long_run()
         self.wait_for_blocks(process, 1)

@@ -18,6 +18,10 @@ class Sleepy(abba_worker.Worker):
         self.request_s = settings.get("request_ms", 2) / 1000
         self.die_file = settings.get("die_file", "")
         self.die_once = settings.get("die_once", False)
+        self.outputs_s = settings.get("outputs_s", 0)
+        if "loading_file" in settings:
+            pathlib.Path(settings["loading_file"]).write_text("")
+            time.sleep(settings["load_s"])
         return {}
 
     def prepare(self, workload):
@@ -34,6 +38,7 @@ class Sleepy(abba_worker.Worker):
         time.sleep(self.request_s * (2 if self.level["pace"] == "slow" else 1))
 
     def outputs(self, stages, values):
+        time.sleep(self.outputs_s)
         off = 1.0 if self.level["answer"] == "wrong" else 0.0
         return [abba_worker.floats("answer", [0.5, -2.25 + off, float(self.input["n"])])]
 
