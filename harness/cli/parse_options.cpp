@@ -16,7 +16,12 @@ class CommandLine {
     app_.require_subcommand(1);
     app_.failure_message(CLI::FailureMessage::simple);
     app_.set_version_flag("--version", version_text());
-    app_.footer("Start with: abba check M, abba register M, abba run M, abba report.");
+    app_.footer(
+        "Start with: abba check M, abba register M, abba run M, abba report.\n"
+        "`abba COMMAND --help` says what a command takes, writes and refuses.\n\n"
+        "Exit codes: 0 done; 2 bad usage or manifest; 3 not what was registered or bound; 4 the\n"
+        "preflight or the outputs failed, nothing was timed; 5 broken or stopped, data kept;\n"
+        "7 evidence or conformance does not check out.");
     manifest_commands();
     run_commands();
     result_commands();
@@ -27,14 +32,16 @@ class CommandLine {
   Options& options() { return options_; }
 
  private:
-  CLI::App* add(const std::string& name, const std::string& description) {
-    CLI::App* command = app_.add_subcommand(name, description);
+  // `more` stands below the options of the command's own help.
+  CLI::App* add(const std::string& name, const std::string& description, const std::string& more) {
+    CLI::App* command = app_.add_subcommand(name, description)->group(group_)->footer(more);
     command->callback([this, name] { options_.command = name; });
     return command;
   }
 
-  CLI::App* with_manifest(const std::string& name, const std::string& description) {
-    CLI::App* command = add(name, description);
+  CLI::App* with_manifest(const std::string& name, const std::string& description,
+                          const std::string& more) {
+    CLI::App* command = add(name, description, more);
     command->add_option("manifest", options_.manifest, "the experiment's JSON file")->required();
     return command;
   }
@@ -49,42 +56,78 @@ class CommandLine {
   }
 
   void manifest_commands() {
-    CLI::App* check = with_manifest("check", "name every mistake of a manifest at once");
+    group_ = "Before anything is measured";
+    CLI::App* check = with_manifest(
+        "check", "name every mistake of a manifest at once",
+        "Each mistake with its place, what was found and what would be accepted (exit 2). Workers\n"
+        "that exist are asked for their factors and levels; nothing is timed.");
     check->add_flag("--expand", options_.expand, "print it with every default filled in");
-    with_manifest("diff", "both arms' full configuration and what differs");
-    CLI::App* plan = with_manifest("plan", "what a run would do, minutes and megabytes");
-    plan->add_option("--request-ms", options_.request_ms, "how long one request takes");
-    plan->add_option("--start-s", options_.start_s, "how long a worker takes to start");
+    with_manifest("diff", "both arms' full configuration and what differs",
+                  "Rows that differ begin with *.");
+    CLI::App* plan = with_manifest("plan", "what a run would do, minutes and megabytes",
+                                   "Above the manifest's limits it offers cheaper plans (exit 4).");
+    plan->add_option("--request-ms", options_.request_ms,
+                     "a guess of one request's milliseconds, for a better estimate");
+    plan->add_option("--start-s", options_.start_s, "a guess of one worker start's seconds");
     plan->add_flag("--json", options_.json, "for programs");
-    CLI::App* reg = with_manifest("register", "freeze decisions and sources before measuring");
-    reg->add_option("--supersede", options_.supersede, "digest of the registration to replace");
-    takes_require(with_manifest("preflight", "what can be checked without starting a worker"));
-    with_manifest("build", "build the revisions that arms name");
-    with_manifest("ledger", "what happened to registrations, as a graph");
-    CLI::App* withdraw = with_manifest("withdraw", "withdraw a registration, with a reason");
+    CLI::App* reg = with_manifest(
+        "register", "freeze decisions and sources before measuring",
+        "Writes M.lock.json beside M.json and an event in ledger/; commit both. Starts no worker.\n"
+        "A manifest that changed since needs --supersede.");
+    reg->add_option("--supersede", options_.supersede,
+                    "digest (or its first digits) of the registration that this one replaces");
+    takes_require(
+        with_manifest("preflight", "what can be checked without starting a worker",
+                      "One row a check; the first that fails decides the exit code (3 or 4)."));
+    with_manifest("build", "build the revisions that arms name",
+                  "Each in a worktree of its own, kept in .abba/builds; `run` does it by itself.");
+    with_manifest("ledger", "what happened to registrations, as a graph",
+                  "Reads ledger/ beside the manifest: registered, bound, run, withdrawn.");
+    CLI::App* withdraw =
+        with_manifest("withdraw", "withdraw a registration, with a reason",
+                      "An event in the ledger; the registration cannot run again.");
     withdraw->add_option("--reason", options_.reason, "one sentence")->required();
   }
 
   void run_commands() {
-    CLI::App* run = with_manifest("run", "carry the plan out");
+    group_ = "Measuring";
+    CLI::App* run = with_manifest(
+        "run", "carry the plan out",
+        "Writes results/ID/UTC-LOCK.sqlite and reports/ID/UTC-LOCK.md. Ctrl-C ends after the\n"
+        "current slot and keeps everything measured (exit 5); go on with --resume.");
     run->add_flag("--register", options_.do_register, "register first, if not registered");
     run->add_flag("--exploratory", options_.exploratory,
                   "without registration; says faster or slower, never improved");
-    run->add_option("--resume", options_.resume_file, "go on with an interrupted run")
+    run->add_option("--resume", options_.resume_file,
+                    "go on with this interrupted run file, or without FILE with the latest of "
+                    "this registration")
+        ->type_name("[FILE]")
         ->expected(0, 1)
         ->trigger_on_parse();
-    run->add_option("--output", options_.output, "the run file to write");
+    run->add_option("--output", options_.output, "the run file to write; never overwrites one");
     run->add_flag("--quiet", options_.quiet, "no progress, no summary");
     takes_require(run);
     resume_ = run->get_option("--resume");
-    CLI::App* quick = add("try", "compare two commands right now: abba try \"./old\" \"./new\"");
-    quick->add_option("commands", options_.words, "two commands, each one word to the shell")
+    CLI::App* quick = add(
+        "try", "compare two commands right now: abba try \"./old\" \"./new\"",
+        "Exploratory: no manifest, no registration. Each command is one quoted word. In it\n"
+        "{warmup}, {requests} and {samples} (their sum) become the numbers of a slot, and {out} a\n"
+        "file that is read in place of standard output. --reads says where a time comes from:\n"
+        "  wall              the process, started once a request\n"
+        "  lines             lines \"abba-sample it NANOSECONDS\" of its output\n"
+        "  google-benchmark  the JSON of --benchmark_format=json; name one with --input "
+        "'\"NAME\"'\n"
+        "  nvbench           the JSON of --jsonbin {out}; name one with --input '\"NAME\"'\n"
+        "  protocol          a worker that speaks abba.worker/1");
+    quick->add_option("commands", options_.words, "two commands, each one quoted word")
         ->required()
         ->expected(2);
-    quick->add_option("--reads", options_.reads, "wall, lines, nvbench, google-benchmark, protocol")
-        ->check(CLI::IsMember({"wall", "lines", "nvbench", "google-benchmark", "protocol"}));
+    quick->add_option("--reads", options_.reads, "where times come from")
+        ->check(CLI::IsMember({"wall", "lines", "nvbench", "google-benchmark", "protocol"}))
+        ->capture_default_str();
     quick->add_option("--input", options_.input, "the workload's input as JSON");
-    quick->add_option("--passes", options_.passes, "passes, 6 or more for an interval");
+    quick->add_option("--passes", options_.passes, "passes, 6 or more for an interval")
+        ->capture_default_str();
     quick->add_option("--requests", options_.requests, "measured requests of a slot");
     quick->add_flag("--quiet", options_.quiet, "no progress");
     takes_device(quick);
@@ -92,8 +135,12 @@ class CommandLine {
   }
 
   void result_commands() {
-    CLI::App* report = add("report", "the report of a run");
-    report->add_option("run", options_.words, "run file; without it, the latest")->expected(0, 1);
+    group_ = "Results";
+    const std::string run_file = "run file (.sqlite or .sqlite.xz)";
+    CLI::App* report =
+        add("report", "the report of a run", "Markdown on standard output unless told otherwise.");
+    report->add_option("run", options_.words, run_file + "; without it, the latest")
+        ->expected(0, 1);
     report->add_option("--latest", options_.latest, "the latest run of this manifest id");
     report->add_flag("--html", options_.html, "as one page");
     auto* as_json = report->add_flag("--json", options_.json, "for programs");
@@ -101,36 +148,46 @@ class CommandLine {
         ->add_flag("--law-off", options_.law_off,
                    "for calibration: judge equal arms as if they differed")
         ->needs(as_json);
-    report->add_option("--out", options_.out, "write it there instead of printing it");
-    CLI::App* list = add("list", "the runs of this project");
+    report->add_option("--out", options_.out,
+                       "write it there (Markdown: an .svg beside it) instead of printing it");
+    CLI::App* list = add("list", "the runs of this project", "Those below results/, one a line.");
     list->add_flag("--all", options_.all, "exploratory ones too");
     list->add_flag("--json", options_.json, "for programs");
-    CLI::App* show = add("show", "what a run file holds, without judging it");
-    show->add_option("run", options_.words, "run file")->required()->expected(1);
-    CLI::App* verify = add("verify", "recompute digests, chain and published numbers");
-    verify->add_option("run", options_.words, "run file")->required()->expected(1);
-    CLI::App* explain = add("explain", "what a coded note means");
-    explain->add_option("note", options_.words, "N012; without it, all of them")->expected(0, 1);
+    CLI::App* show = add("show", "what a run file holds, without judging it",
+                         "State, bindings, passes, notes, and how workers ended.");
+    show->add_option("run", options_.words, run_file)->required()->expected(1);
+    CLI::App* verify =
+        add("verify", "recompute digests, chain and published numbers",
+            "Offline, one row a check; exit 7 and the place where it does not check out.");
+    verify->add_option("run", options_.words, run_file)->required()->expected(1);
+    CLI::App* explain = add("explain", "what a coded note means", "abba explain N050");
+    explain->add_option("note", options_.words, "a code like N012; without it, all of them")
+        ->expected(0, 1);
   }
 
   void machine_commands() {
-    CLI::App* doctor = add("doctor", "what this machine offers an experiment");
+    group_ = "Machine and workers";
+    CLI::App* doctor = add("doctor", "what this machine offers an experiment",
+                           "One row a topic, with what to do where something is missing.");
     doctor->add_flag("--json", options_.json, "for programs");
-    CLI::App* check = add("worker-check", "does a worker speak the protocol? -- COMMAND...");
+    CLI::App* check = add("worker-check", "does a worker speak the protocol? -- COMMAND...",
+                          "abba worker-check -- python3 my_worker.py\nExit 7 if a rule is broken.");
     check->add_option("--input", options_.input, "a workload input to try, as JSON");
     takes_device(check);
     takes_require(check);
     check->add_option("command", options_.words, "the worker's command, after --")->required();
-    CLI::App* laya = add("laya", "the embedded engine: forwards to abba-laya");
+    CLI::App* laya = add("laya", "the embedded engine: forwards to abba-laya", "");
     laya->prefix_command();
     laya->set_help_flag();
     laya_ = laya;
-    CLI::App* completions = add("completions", "a completion script for bash or zsh");
+    CLI::App* completions = add("completions", "a completion script for bash or zsh",
+                                "source <(abba completions bash)");
     completions->add_option("shell", options_.shell, "bash or zsh")
         ->required()
         ->check(CLI::IsMember({"bash", "zsh"}));
   }
 
+  std::string group_;  // of the commands being added
   CLI::App app_;
   Options options_;
   CLI::Option* resume_ = nullptr;
@@ -186,6 +243,10 @@ Parsed parse(CommandLine& line, int argc, const char* const* argv) {
       help = "abba " + command->get_name() + " --help";
     }
     parsed.text = one_line(error.what()) + "; see `" + help + "`";
+    if (line.app().got_subcommand("try") && parsed.text.rfind("commands: ", 0) == 0) {
+      parsed.text =
+          "takes two commands, each quoted: abba try \"./old\" \"./new\"; see `" + help + "`";
+    }
     return parsed;
   }
   line.options().resume = line.resume_->count() > 0;

@@ -32,9 +32,9 @@ fs::path chosen_run(const Options& options) {
   }
   const auto files = run_files(project_here(), options.latest, false);
   if (files.empty()) {
+    const std::string what = options.latest.empty() ? "no run lies" : "no run of it lies";
     throw Error(ErrorCode::kBadInput, options.latest,
-                "no run of that experiment lies under results/; name a run file, or run "
-                "`abba run` first");
+                what + " under results/; name a run file, or run `abba run` first");
   }
   return files.back();
 }
