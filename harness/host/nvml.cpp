@@ -73,7 +73,7 @@ constexpr double kMilli = 1e-3;
 
 }  // namespace
 
-Nvml::Nvml() : library_("libnvidia-ml.so.1") {
+Nvml::Nvml(const char* library) : library_(library) {
   if (!library_.is_open()) return;
   const int status = library_.call("nvmlInit_v2");
   initialised_ = status == 0;

@@ -12,7 +12,7 @@ namespace abba::host {
 
 class Nvml {
  public:
-  Nvml();
+  explicit Nvml(const char* library = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
