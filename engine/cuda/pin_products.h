@@ -1,10 +1,11 @@
 // Choosing the algorithms of matrix products offline: every candidate of the library is timed on
-// this device, weights cycled through more memory than the cache holds, on random data. What comes
-// out are lines for pinned_rows.inc; nothing is chosen at run time.
+// this device (also what won for another problem), weights cycled through more memory
+// than the cache holds, on random data. What comes out are lines for pinned_rows.inc; nothing is
+// chosen at run time.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "engine/ops/backend.h"
 
@@ -19,7 +20,8 @@ struct PinnedChoice {
 };
 
 // The products that `backend` (of cuda::make_backend) has planned so far. Throws base::Error if the
-// device fails.
-std::vector<PinnedChoice> pin_products(const ops::Backend& backend);
+// device fails. `found` is called after each product.
+void pin_products(const ops::Backend& backend,
+                  const std::function<void(const PinnedChoice&)>& found);
 
 }  // namespace abba::cuda

@@ -110,23 +110,21 @@ std::vector<Algorithm> Product::candidates(const ProductProblem& problem, int mo
   std::vector<Algorithm> algorithms;
   for (int i = 0; i < count; ++i) {
     if (found[at(i)].state != CUBLAS_STATUS_SUCCESS) continue;
-    Algorithm algorithm = algorithm_of(found[at(i)].algo);
+    Algorithm algorithm = cuda::algorithm_of(found[at(i)].algo);
     if (algorithm.fields.split_k <= 1) algorithms.push_back(algorithm);
   }
   return algorithms;
 }
 
-// Whether the table's choice is one the library accepts here; it then replaces `algorithm`.
-bool Product::check_pinned(const ProductProblem& p, const Shape& shape,
-                           Algorithm& algorithm) const {
-  const auto fields = find_pinned(pinned_rows(), platform_, p);
-  if (!fields) return false;
+std::optional<Algorithm> Product::algorithm_of(const ProductProblem& p,
+                                               const AlgorithmFields& fields) const {
   auto* handle = static_cast<cublasLtHandle_t>(handle_.get());
   cublasLtMatmulAlgo_t algo{};
   const int status =
       cublasLtMatmulAlgoInit(handle, CUBLAS_COMPUTE_32F, CUDA_R_32F, type_of(p.in), type_of(p.in),
-                             type_of(p.out), type_of(p.out), fields->id, &algo);
-  if (status != CUBLAS_STATUS_SUCCESS || !set_fields(algo, *fields)) return false;
+                             type_of(p.out), type_of(p.out), fields.id, &algo);
+  if (status != CUBLAS_STATUS_SUCCESS || !set_fields(algo, fields)) return std::nullopt;
+  const Shape shape = make_shape(p);
   const void* bias = has_bias(p.finish) ? workspace_.data() : nullptr;
   const MatmulDescriptor descriptor = make_matmul_descriptor(p.finish, bias, p.out);
   cublasLtMatmulHeuristicResult_t result{};
@@ -134,17 +132,22 @@ bool Product::check_pinned(const ProductProblem& p, const Shape& shape,
       handle, static_cast<cublasLtMatmulDesc_t>(descriptor.get()), raw(shape.weight), raw(shape.x),
       raw(shape.y), raw(shape.y), &algo, &result);
   if (checked != CUBLAS_STATUS_SUCCESS || result.workspaceSize > workspace_.size_bytes()) {
-    return false;
+    return std::nullopt;
   }
-  algorithm = algorithm_of(algo);
-  algorithm.is_pinned = true;
-  return true;
+  return cuda::algorithm_of(algo);
 }
 
-std::optional<Algorithm> Product::choose(const ProductProblem& problem, const Shape& shape) {
-  Algorithm algorithm;
+std::optional<Algorithm> Product::pinned(const ProductProblem& problem) const {
+  const auto fields = find_pinned(pinned_rows(), platform_, problem);
+  if (!fields) return std::nullopt;
+  std::optional<Algorithm> algorithm = algorithm_of(problem, *fields);
+  if (algorithm) algorithm->is_pinned = true;
+  return algorithm;
+}
+
+std::optional<Algorithm> Product::choose(const ProductProblem& problem) {
   if (gemm_ == ops::Gemm::kPinned) {
-    if (check_pinned(problem, shape, algorithm)) return algorithm;
+    if (const std::optional<Algorithm> algorithm = pinned(problem)) return algorithm;
     unpinned_.push_back(problem_text(problem));
   }
   const std::vector<Algorithm> proposed = candidates(problem, 8);
@@ -166,7 +169,7 @@ int Product::plan(const ProductProblem& problem, const void* bias) {
     return found->second == kNoPlan ? kNoPlan : add_plan(found->second, problem, bias);
   }
   Shape shape = make_shape(problem);
-  const std::optional<Algorithm> chosen = choose(problem, shape);
+  const std::optional<Algorithm> chosen = choose(problem);
   if (!chosen) return shape_of_[problem] = kNoPlan;
   shape.algorithm = *chosen;
   shapes_.push_back(std::move(shape));

@@ -40,6 +40,9 @@ class Product {
 
   // Up to `most` algorithms the library proposes for the problem, best first.
   std::vector<Algorithm> candidates(const ProductProblem& problem, int most) const;
+  // The algorithm that `fields` describe, if the library accepts it for the problem here.
+  std::optional<Algorithm> algorithm_of(const ProductProblem& problem,
+                                        const AlgorithmFields& fields) const;
   // Plans `problem` with one of them.
   int plan_with(const ProductProblem& problem, const Algorithm& algorithm, const void* bias);
 
@@ -62,9 +65,8 @@ class Product {
     MatmulDescriptor descriptor;
   };
   Shape make_shape(const ProductProblem& problem) const;
-  std::optional<Algorithm> choose(const ProductProblem& problem, const Shape& shape);
-  [[nodiscard]] bool check_pinned(const ProductProblem& problem, const Shape& shape,
-                                  Algorithm& algorithm) const;
+  std::optional<Algorithm> choose(const ProductProblem& problem);
+  std::optional<Algorithm> pinned(const ProductProblem& problem) const;
   int add_plan(int shape, const ProductProblem& problem, const void* bias);
 
   std::string platform_;

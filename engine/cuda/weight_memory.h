@@ -1,5 +1,6 @@
-// Device memory for weights: slabs from which pieces are cut one after another, 256-byte aligned,
-// never given back before the whole. Keeps hundreds of small vectors from costing a page each.
+// Device memory for weights: slabs from which pieces are cut, 256-byte aligned, each from the first
+// slab that has room, never given back before the whole. Keeps hundreds of small vectors from
+// costing a page each.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,11 @@ class WeightMemory {
   [[nodiscard]] std::size_t held_bytes() const;                           // with it
 
  private:
-  std::vector<DeviceBuffer> slabs_;
-  std::size_t used_of_last_ = 0;
+  struct Slab {
+    DeviceBuffer memory;
+    std::size_t used_bytes = 0;
+  };
+  std::vector<Slab> slabs_;
   std::size_t taken_bytes_ = 0;
 };
 

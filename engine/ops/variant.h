@@ -70,7 +70,7 @@ struct Choices {
   BiasVariant bias = BiasVariant::kEpilogue;
   Upload upload = Upload::kGrouped;
   Handles handles = Handles::kResolved;
-  Gemm gemm = Gemm::kHeuristic;
+  Gemm gemm = Gemm::kPinned;
   Dispatch dispatch = Dispatch::kEager;
   friend bool operator==(const Choices&, const Choices&) = default;
 };

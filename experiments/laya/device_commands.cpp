@@ -43,9 +43,7 @@ void with_network(const PlannedNetwork& options, const Use& use) {
 }  // namespace
 
 void gemm_pin(const PlannedNetwork& options) {
-  with_network(options, [](const ops::Backend& backend) {
-    std::fputs(pinned_rows_text(backend).c_str(), stdout);
-  });
+  with_network(options, [](const ops::Backend& backend) { print_pinned_rows(backend); });
 }
 
 void doctor(const PlannedNetwork& options) {

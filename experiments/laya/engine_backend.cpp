@@ -113,16 +113,12 @@ std::string cuda_memory_text(const ops::Backend& backend) {
   return text;
 }
 
-std::string cuda_rows_text(const ops::Backend& backend) {
-  std::string text;
-  for (const cuda::PinnedChoice& choice : cuda::pin_products(backend)) {
-    char times[96];
-    std::snprintf(times, sizeof times, "%.2f us, first proposal %.2f, of %d", choice.best_us,
-                  choice.first_us, choice.candidates);
-    text.append("// ").append(choice.problem).append(": ").append(times).append("\n");
-    text.append(choice.row).append("\n");
-  }
-  return text;
+void print_cuda_rows(const ops::Backend& backend) {
+  cuda::pin_products(backend, [](const cuda::PinnedChoice& choice) {
+    std::printf("// %s: %.2f us, first proposal %.2f, of %d\n%s\n", choice.problem.c_str(),
+                choice.best_us, choice.first_us, choice.candidates, choice.row.c_str());
+    std::fflush(stdout);
+  });
 }
 
 std::string cuda_text() {
@@ -162,7 +158,7 @@ Json cuda_report_json(const ops::Backend&) {
 DeviceTimer cuda_timer(ops::Backend&) {
   refuse_cuda();
 }
-std::string cuda_rows_text(const ops::Backend&) {
+void print_cuda_rows(const ops::Backend&) {
   refuse_cuda();
 }
 std::string cuda_memory_text(const ops::Backend&) {
@@ -211,12 +207,12 @@ DeviceTimer device_timer(ops::Backend& backend) {
   };
 }
 
-std::string pinned_rows_text(const ops::Backend& backend) {
+void print_pinned_rows(const ops::Backend& backend) {
   if (backend.name() != "cuda") {
     throw base::Error(base::ErrorCode::kBadInput, "gemm-pin",
                       "pins the products of the backend \"cuda\" alone");
   }
-  return cuda_rows_text(backend);
+  print_cuda_rows(backend);
 }
 
 std::string backends_text() {

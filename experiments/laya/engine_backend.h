@@ -39,9 +39,10 @@ std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::in
 using DeviceTimer = std::function<double(const std::function<void()>& issue)>;
 DeviceTimer device_timer(ops::Backend& backend);
 
-// Lines for the committed table of matrix product algorithms: every product `backend` has planned,
-// timed. Each is preceded by a comment with its times. Throws Error(kBadInput) for the CPU.
-std::string pinned_rows_text(const ops::Backend& backend);
+// Prints lines for the committed table of matrix product algorithms: every product `backend` has
+// planned, timed. Each is preceded by a comment with its times. Throws Error(kBadInput) for the
+// CPU.
+void print_pinned_rows(const ops::Backend& backend);
 
 // The same for people: "device memory: 842 MiB of weights, ..."; empty for the CPU.
 std::string memory_text(const ops::Backend& backend);

@@ -168,7 +168,7 @@ TEST(LaunchCount, ALargeGatedProductGoesPieceByPiece) {
   constexpr auto kBf16 = ops::Precision::kBf16;
   ops::MatmulProblem gated{16384, 2624, 1024, ops::Epilogue::kGeglu, false};
   const std::int64_t step = rows_at_a_time(gated);
-  EXPECT_EQ(step, 1536);
+  EXPECT_EQ(step, 5632);
   EXPECT_LE(step * product_columns(gated) * 4, kMostAccumulatorBytes);
   EXPECT_EQ(launches_of(gated, kBf16), 2 * ((16384 + step - 1) / step));
   gated.rows = 48;
