@@ -60,13 +60,14 @@ bool check(const Subject& subject, const References& references,
   const double forced_limit = is_bf16 ? model::kTeacherForcedLimit : kFp32Limit;
   const double free_limit = is_bf16 ? model::kFreeRunningLimit : kFp32Limit;
   const bool passes = forced.nrms <= forced_limit && free.nrms <= free_limit && objection.empty();
-  std::printf("%-13s %-9s branches %.2e of %.0e (%s)  free %.2e of %.0e (%s)  seeds' pair %s  %s\n",
-              subject.config.c_str(), name_of(subject.way).c_str(), forced.nrms, forced_limit,
-              forced.stage.c_str(), free.nrms, free_limit, free.stage.c_str(),
-              pair.nrms < 0.0     ? "met"
-              : objection.empty() ? ("not met, as listed: " + pair.stage).c_str()
-                                  : objection.c_str(),
-              passes ? "pass" : "FAIL");
+  std::printf(
+      "%-13s %-9s branches %.2e of %.0e (%s)  free %.2e of %.0e (%s)  seeds' pair: %s  %s\n",
+      subject.config.c_str(), name_of(subject.way).c_str(), forced.nrms, forced_limit,
+      forced.stage.c_str(), free.nrms, free_limit, free.stage.c_str(),
+      pair.nrms < 0.0     ? "met"
+      : objection.empty() ? ("not met, as listed: " + pair.stage).c_str()
+                          : objection.c_str(),
+      passes ? "pass" : "FAIL");
   std::fflush(stdout);
   return passes;
 }
