@@ -1,7 +1,8 @@
-// The gated product of our own on the GPU: every tile has the same bits, and how long it takes
-// beside the library's product followed by geglu, which it replaces up to kMostGatedRows rows.
-// Times are those of one launch in a graph over weights that do not stay in the cache; recorded
-// ("record gated ..."), held only against being toy-slow.
+// The gated product of our own on the GPU: every tile has the same bits, how many values differ
+// from those of the library's product followed by geglu (recorded, not demanded), and how long it
+// takes beside them, which it replaces up to kMostGatedRows rows. Times are those of one launch in
+// a graph over weights that do not stay in the cache; recorded ("record gated ..."), held only
+// against being toy-slow.
 #include "engine/cuda/kernels/gated_product.h"
 
 #include <cuda_runtime_api.h>
@@ -119,6 +120,31 @@ TEST_P(GatedProduct, every_tile_gives_the_same_bits) {
       EXPECT_EQ(differing_bits(run(tile, c.rows, c.columns, c.depth, x, weight), first), 0)
           << c.rows << " x " << c.columns << " x " << c.depth;
     }
+  }
+}
+
+// Both add 16 products at a time in the order of depth, but not by the same instructions.
+TEST_P(GatedProduct, record_of_values_that_differ_from_the_library_and_geglu) {
+  const std::int64_t columns = 2624;
+  const std::int64_t depth = 1024;
+  const Memory weight(random(DType::kBf16, Shape{2 * columns, depth}, 0.2F));
+  for (const std::int64_t rows : {1, 48, 128}) {
+    const Memory x(random(DType::kBf16, Shape{rows, depth}));
+    const Memory y(random(DType::kBf16, Shape{rows, columns}));
+    const cuda::DeviceBuffer sums(static_cast<std::size_t>(rows * 2 * columns * 4), "accumulators");
+    cuda::Product library("bits", ops::Gemm::kHeuristic);
+    const int plan = library.plan(
+        {rows, 2 * columns, depth, cuda::Finish::kNone, DType::kBf16, DType::kF32}, nullptr);
+    ASSERT_NE(plan, cuda::Product::kNoPlan);
+    ASSERT_EQ(library.run(plan, weight.data(), x.data(), sums.data(), stream_->get()), 0);
+    cuda::launch_geglu({rows, columns}, reinterpret_cast<const float*>(sums.data()), y.data(),
+                       context());
+    stream_->synchronize();
+    const Buffer ours = run(kTiles[0], rows, columns, depth, x, weight);
+    std::printf("record: gated %lld rows: %lld of %lld values differ from the library and geglu\n",
+                static_cast<long long>(rows),
+                static_cast<long long>(differing_bits(y.read(Shape{rows, columns}), ours)),
+                static_cast<long long>(rows * columns));
   }
 }
 
