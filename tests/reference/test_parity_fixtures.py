@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """A fixture that is missing or malformed fails with the path that was tried and the parser's words."""
+import json
 import lzma
 import os
 import sys
@@ -61,6 +62,21 @@ class Fixtures(unittest.TestCase):
     def test_a_checkpoint_that_is_not_there(self):
         message = self.refused(plain=(HEADER + GOLDEN).encode())
         self.assertIn("model.safetensors", message)
+
+
+class Pins(unittest.TestCase):
+    def text(self, name):
+        with open(os.path.join(original_goldens.HERE, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_upgrade_page_names_everything_that_is_pinned(self):
+        page = self.text("UPGRADE.md")
+        native = json.loads(self.text("native_pins.json"))
+        for name in [*original_goldens.pinned(), *native, "nvcc", "cuBLASLt"]:
+            self.assertIn(name, page)
+
+    def test_tokenizers_is_one_version_in_both_environments(self):
+        self.assertIn(f"tokenizers=={original_goldens.pinned()['tokenizers']} ", self.text("oracle_requirements.txt"))
 
 
 if __name__ == "__main__":
