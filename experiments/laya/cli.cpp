@@ -183,7 +183,10 @@ void add_serve(CLI::App& app, int& result) {
   command->add_option("--max-connections", options.most_connections, "Open connections")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  command->add_option("--timeout", options.timeout_s, "Seconds to send a request, or to wait")
+  command->add_option("--timeout", options.timeout_s, "Seconds for a client to send a request")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command->add_option("--max-wait", options.most_wait_s, "Seconds a request waits for the engine")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   command->add_option("--drain", options.drain_s, "Seconds for running requests after SIGTERM")

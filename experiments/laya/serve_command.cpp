@@ -106,7 +106,7 @@ bool serve(const Serve& options) {
   service.family = checkpoint::family_of(model->checkpoint.config);
   service.repo = std::filesystem::path(options.model.checkpoint).lexically_normal().filename();
   service.device = std::string(model->backend->name());
-  service.timeout_s = options.timeout_s;
+  service.timeout_s = options.most_wait_s;
 
   Executor executor(static_cast<std::size_t>(options.most_waiting));
   DecisionService handler(service, executor, [&](const runtime::Request& request) {

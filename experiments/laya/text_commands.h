@@ -73,7 +73,8 @@ struct Serve {
   bool open = false;  // may bind elsewhere than loopback without a key
   int most_waiting = 16;
   int most_connections = 128;
-  double timeout_s = 30;
+  double timeout_s = 30;    // for a client to send a whole request
+  double most_wait_s = 30;  // for a request to wait for the engine
   double drain_s = 10;
 };
 // Answers until SIGTERM or SIGINT, then drains. Returns whether the engine was sound to the end.
