@@ -4,7 +4,11 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <exception>
 #include <filesystem>
+#include <future>
+#include <memory>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/json.h"
@@ -93,6 +97,25 @@ void refuse_open_door(const Serve& options, const std::string& key) {
               "is reachable from elsewhere: give a key with --key-file, or --open to do without");
 }
 
+// Loaded and warmed up on the thread that will use it: a device belongs to the thread that chose
+// it.
+std::unique_ptr<runtime::LoadedModel> load_on(Executor& executor, const ModelOptions& options) {
+  const auto loaded = std::make_shared<std::promise<std::unique_ptr<runtime::LoadedModel>>>();
+  Executor::Job job;
+  job.run = [loaded, options] {
+    try {
+      auto model = load_model(options);
+      model->runtime.warm_up();
+      loaded->set_value(std::move(model));
+    } catch (...) {
+      loaded->set_exception(std::current_exception());
+    }
+  };
+  job.deadline = Executor::TimePoint::max();
+  executor.submit(std::move(job));
+  return loaded->get_future().get();
+}
+
 }  // namespace
 
 bool serve(const Serve& options) {
@@ -101,14 +124,13 @@ bool serve(const Serve& options) {
   refuse_open_door(options, service.key);
   const sigset_t signals = block_signals();
   std::signal(SIGPIPE, SIG_IGN);
-  const auto model = load_model(options.model);
-  model->runtime.warm_up();
+  Executor executor(static_cast<std::size_t>(options.most_waiting));
+  const auto model = load_on(executor, options.model);
   service.family = checkpoint::family_of(model->checkpoint.config);
   service.repo = std::filesystem::path(options.model.checkpoint).lexically_normal().filename();
   service.device = std::string(model->backend->name());
   service.timeout_s = options.most_wait_s;
 
-  Executor executor(static_cast<std::size_t>(options.most_waiting));
   DecisionService handler(service, executor, [&](const runtime::Request& request) {
     return model->runtime.answer(request);
   });
