@@ -23,7 +23,9 @@ enum class ExactnessKind {
 struct Exactness {
   ExactnessKind kind = ExactnessKind::kBitwise;
   std::string_view to;  // the level compared with; its own name for the level others refer to
-  double nrms = 0.0;    // kTolerance: limits on the consumed values
+  // kTolerance: limits on the hidden states that the heads read, bf16 activations, weights of the
+  // families' scale.
+  double nrms = 0.0;
   double max_abs = 0.0;
 };
 
