@@ -122,13 +122,15 @@ def check_canaries(goldens, results, bf16):
     return len(wrong)
 
 
-def check_goldens(options, header, goldens, checkpoint):
+def check_goldens(options, header, goldens, checkpoint, with_canaries=True):
     report = Report(header["family"])
     requests = [golden["request"] for golden in goldens]
     results = [json.loads(line) for line in run_tool(options.decide, [checkpoint], requests)]
     compare(report, goldens, results)
-    bf16 = [json.loads(line) for line in run_tool(options.decide, [checkpoint, "bf16"], requests[:12])]
-    canaries = check_canaries(goldens, results, bf16)
+    canaries = 0
+    if with_canaries:
+        bf16 = [json.loads(line) for line in run_tool(options.decide, [checkpoint, "bf16"], requests[:12])]
+        canaries = check_canaries(goldens, results, bf16)
     rows = sum(len(golden.get("rows", [])) for golden in goldens)
     print(f"{header['family']}: {len(goldens)} requests, {rows} rows, {report.differences} differences, logits apart by at most "
           f"{report.logit:.2g}, probabilities by {report.probability:.2g}; the original: laya {header['versions']['laya']}, "
@@ -221,7 +223,7 @@ def check_own(options, folder):
         require_bound(header, path, original_goldens.checkpoint_facts(checkpoint))
     except (OSError, KeyError, TypeError) as reason:
         raise original_goldens.BadFixture(f"{path}: the checkpoint it names cannot be read: {type(reason).__name__} {reason}") from None
-    return check_goldens(options, header, goldens, checkpoint)
+    return check_goldens(options, header, goldens, checkpoint, with_canaries=False)  # any requests will do
 
 
 def main():
