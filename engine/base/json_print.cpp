@@ -4,40 +4,53 @@
 
 #include "engine/base/error.h"
 #include "engine/base/json.h"
+#include "engine/base/utf8.h"
 
 namespace abba::base {
 namespace {
 
+void print_ascii(char c, std::string& out) {
+  const auto byte = static_cast<unsigned char>(c);
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      if (byte < 0x20) {
+        static constexpr char kDigits[] = "0123456789abcdef";
+        out += "\\u00";
+        out.push_back(kDigits[byte >> 4]);
+        out.push_back(kDigits[byte & 15]);
+      } else {
+        out.push_back(c);
+      }
+  }
+}
+
+// Text of other programs may hold any bytes: what is not UTF-8 is replaced, so that what is written
+// can be read again.
 void print_string(std::string_view text, std::string& out) {
   out.push_back('"');
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (byte < 0x20) {
-          static constexpr char kDigits[] = "0123456789abcdef";
-          out += "\\u00";
-          out.push_back(kDigits[byte >> 4]);
-          out.push_back(kDigits[byte & 15]);
-        } else {
-          out.push_back(c);
-        }
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_sequence_length(text, i);
+    if (length != 1) {
+      out += length == 0 ? kReplacementCharacter : text.substr(i, length);
+      i += std::max<std::size_t>(length, 1);
+      continue;
     }
+    print_ascii(text[i++], out);
   }
   out.push_back('"');
 }

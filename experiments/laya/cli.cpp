@@ -1,8 +1,13 @@
 #include "experiments/laya/cli.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <string>
 
 #include "engine/base/error.h"
 #include "engine/base/source_stamp.h"
@@ -13,6 +18,21 @@
 
 namespace abba::laya {
 namespace {
+
+// CLI11 wraps a negative whole number and takes the largest for one that is too large.
+std::string whole_number(std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end) return {};
+  return text + " is no whole number of 0 to 2^64 - 1";
+}
+
+// CLI::Range lets nan pass.
+std::string finite_number(std::string& text) {
+  if (std::isfinite(std::strtod(text.c_str(), nullptr))) return {};
+  return text + " is no finite number";
+}
 
 constexpr int kBadUsage = 2;
 constexpr int kBroken = 5;
@@ -47,7 +67,9 @@ void add_checkpoint_commands(CLI::App& app, int& result) {
           "english, multilingual, typed, student or tiny, or a folder (with a slash in its "
           "name) that holds encoder/config.json and rl_agent_config.json")
       ->required();
-  maker->add_option("--seed", make.seed, "Same seed, same bytes")->capture_default_str();
+  maker->add_option("--seed", make.seed, "Same seed, same bytes")
+      ->check(CLI::Validator(whole_number, ""))
+      ->capture_default_str();
   maker->add_option("--out", make.out, "Folder to make; must not exist")->required();
   maker->add_option("--tokenizer", make.tokenizer, "builtin, none, or a folder")
       ->capture_default_str();
@@ -79,7 +101,9 @@ void add_compare_reference(CLI::App& app, int& result) {
   command->add_option("--tokens", options.tokens, "Tokens of a row")
       ->check(CLI::Range(24, 1024))
       ->capture_default_str();
-  command->add_option("--seed", options.seed, "Of the drawn ids")->capture_default_str();
+  command->add_option("--seed", options.seed, "Of the drawn ids")
+      ->check(CLI::Validator(whole_number, ""))
+      ->capture_default_str();
   command->add_option("--backend", options.backend, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
@@ -184,13 +208,13 @@ void add_serve(CLI::App& app, int& result) {
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   command->add_option("--timeout", options.timeout_s, "Seconds for a client to send a request")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(CLI::Validator(finite_number, "") & CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   command->add_option("--max-wait", options.most_wait_s, "Seconds a request waits for the engine")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(CLI::Validator(finite_number, "") & CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   command->add_option("--drain", options.drain_s, "Seconds for running requests after SIGTERM")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(CLI::Validator(finite_number, "") & CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   command->callback([&result] { result = serve(options) ? 0 : kBroken; });
 }

@@ -1,13 +1,23 @@
 // The one file that includes CLI11.
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
+#include <string>
 
 #include "harness/cli/options.h"
 #include "harness/cli/version.h"
 
 namespace abba::cli {
 namespace {
+
+// CLI::PositiveNumber lets nan and inf pass.
+std::string positive_number(std::string& text) {
+  const double value = std::strtod(text.c_str(), nullptr);
+  if (std::isfinite(value) && value > 0) return {};
+  return text + " is no positive number";
+}
 
 class CommandLine {
  public:
@@ -67,8 +77,10 @@ class CommandLine {
     CLI::App* plan = with_manifest("plan", "what a run would do, minutes and megabytes",
                                    "Above the manifest's limits it offers cheaper plans (exit 4).");
     plan->add_option("--request-ms", options_.request_ms,
-                     "a guess of one request's milliseconds, for a better estimate");
-    plan->add_option("--start-s", options_.start_s, "a guess of one worker start's seconds");
+                     "a guess of one request's milliseconds, for a better estimate")
+        ->check(CLI::Validator(positive_number, ""));
+    plan->add_option("--start-s", options_.start_s, "a guess of one worker start's seconds")
+        ->check(CLI::Validator(positive_number, ""));
     plan->add_flag("--json", options_.json, "for programs");
     CLI::App* reg = with_manifest(
         "register", "freeze decisions and sources before measuring",
@@ -128,7 +140,8 @@ class CommandLine {
     quick->add_option("--input", options_.input, "the workload's input as JSON");
     quick->add_option("--passes", options_.passes, "passes, 6 or more for an interval")
         ->capture_default_str();
-    quick->add_option("--requests", options_.requests, "measured requests of a slot");
+    quick->add_option("--requests", options_.requests, "measured requests of a slot")
+        ->check(CLI::Range(1, 1'000'000));
     quick->add_flag("--quiet", options_.quiet, "no progress");
     takes_device(quick);
     takes_require(quick);

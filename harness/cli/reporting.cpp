@@ -1,10 +1,13 @@
 #include "harness/cli/reporting.h"
 
+#include <algorithm>
+
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
 #include "harness/cli/context.h"
 #include "harness/manifest/attempts.h"
+#include "harness/manifest/ledger.h"
 #include "harness/stats/analyze.h"
 #include "harness/store/run_file.h"
 
@@ -42,6 +45,20 @@ std::string stem(const fs::path& run_file) {
   return name;
 }
 
+// Runs of this experiment, under any registration, that the ledger says were finished before this
+// one began. Those that failed or were stopped are attempts.
+int finished_before(const record::RunRecord& run, const manifest::Project& project) {
+  const auto ledger = manifest::read_ledger(project.root / "manifests" / "ledger");
+  return static_cast<int>(std::ranges::count_if(ledger.events, [&](const auto& event) {
+    const base::Json* state = event.details.find("state");
+    const base::Json* file = event.details.find("run_file");
+    return event.kind == record::LedgerEventKind::kRunFinished && event.utc <= run.started_utc &&
+           state != nullptr && *state == base::Json("finished") && file != nullptr &&
+           file->is_string() &&
+           fs::path(file->as_string()).parent_path().filename() == run.manifest.id;
+  }));
+}
+
 }  // namespace
 
 std::string shown_path(const fs::path& path, const manifest::Project& project) {
@@ -64,7 +81,8 @@ report::ReportContext report_context(const fs::path& run_file, const record::Run
   context.commands = commands_to_reproduce(run_file, run, project);
   context.run_file_digest = base::sha256_file(run_file);
   context.attempts_before =
-      manifest::count_attempts(manifest::attempts_file(project), run.manifest.id).total();
+      manifest::count_attempts(manifest::attempts_file(project), run.manifest.id).total() +
+      finished_before(run, project);
   context.standing = verify_file(run_file, project).sentence;
   return context;
 }

@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/utf8.h"
+
 namespace abba::report {
 
-[[nodiscard]] std::string clean_utf8(std::string_view text);
+using base::clean_utf8;
 // For element content and double-quoted attributes of HTML and SVG.
 [[nodiscard]] std::string escape_xml(std::string_view text);
 // No character of running text, headings or table cells starts any markup. `starts_line`: nor does

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "engine/base/utf8.h"
+
 namespace abba::workers {
 
 Process::StderrReader::StderrReader(int fd, std::function<void(std::string_view)> log)
@@ -66,6 +68,7 @@ void Process::StderrReader::take(std::string_view bytes) {
 }
 
 void Process::StderrReader::finish_line() {
+  line_ = base::clean_utf8(line_);  // any program may write any bytes
   if (log_ && logged_ <= kLoggedLines) {
     log_(logged_ < kLoggedLines ? std::string_view(line_) : "(further lines are not logged)");
     ++logged_;

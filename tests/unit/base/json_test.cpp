@@ -141,4 +141,13 @@ TEST(Json, EveryPrinterIsReadBack) {
 }
 
 }  // namespace
+// A worker's standard error holds any bytes; what is written must be readable again.
+TEST(Json, WritesReplacementCharactersForBytesThatAreNotUtf8) {
+  const std::string text = "caf\xE9 \xC3\xA9 \xED\xA0\x80 \xF0\x9F\x98\x80 \xF0\x9F";
+  const std::string expected =
+      "caf\xEF\xBF\xBD \xC3\xA9 \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD \xF0\x9F\x98\x80 "
+      "\xEF\xBF\xBD\xEF\xBF\xBD";
+  EXPECT_EQ(parse_json(Json(text).dump(), "test").as_string(), expected);
+}
+
 }  // namespace abba::base

@@ -51,4 +51,16 @@ TEST(Sha256, AMissingFileIsNamed) {
 }
 
 }  // namespace
+// A named pipe would be waited for, /dev/zero read for ever.
+TEST(Sha256, RefusesWhatIsNoRegularFile) {
+  for (const char* path : {"/dev/zero", "/tmp"}) {
+    try {
+      (void)sha256_file(path);
+      FAIL() << path;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("is no regular file"), std::string::npos);
+    }
+  }
+}
+
 }  // namespace abba::base

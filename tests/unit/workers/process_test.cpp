@@ -163,6 +163,12 @@ TEST(Process, StandardErrorIsBoundedAndLogged) {
   EXPECT_EQ(result.stderr_tail.back(), "line 299");
 }
 
+TEST(Process, StandardErrorIsUtf8WhateverTheProgramWrites) {
+  const CommandResult result = run_command(shell("printf 'caf\\351 \\033[1m\\n' >&2"), 10);
+  ASSERT_EQ(result.stderr_tail.size(), 1U);
+  EXPECT_EQ(result.stderr_tail.back(), "caf\xEF\xBF\xBD  [1m");
+}
+
 TEST(Process, ACommandThatDoesNotEndOrFloodsIsGivenUp) {
   EXPECT_THROW(run_command(shell("sleep 60"), 0.05), Error);
   EXPECT_THROW(run_command(shell("yes"), 10, 100'000), Error);
