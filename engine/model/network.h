@@ -4,7 +4,8 @@
 //   LaunchPlan& plan = network.prepare(batch.shape);   // may allocate; once per shape
 //   network.encode(plan, batch);                       // boundary "encoder"
 //   network.decide(plan, decision);                    // with encode: boundary "model"
-// After prepare a request allocates nothing. One thread at a time.
+// After prepare a request allocates nothing of ours (a library's product may). One thread at a
+// time.
 #pragma once
 
 #include <map>

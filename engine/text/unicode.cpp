@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 
 namespace abba::text {
 namespace {
@@ -47,23 +48,6 @@ constexpr CharClass ascii_class(unsigned char c) {
 
 unsigned char byte_at(std::string_view text, std::size_t offset) {
   return static_cast<unsigned char>(text[offset]);
-}
-
-// Length of the well-formed sequence at `offset` (table 3-7 of the Unicode Standard), or 0.
-std::size_t sequence_length(std::string_view text, std::size_t offset) {
-  const unsigned char lead = byte_at(text, offset);
-  if (lead < 0x80) return 1;
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (offset + length > text.size()) return 0;
-  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-  const unsigned char second = byte_at(text, offset + 1);
-  if (second < low || second > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if ((byte_at(text, offset + i) & 0xc0U) != 0x80) return 0;
-  }
-  return length;
 }
 
 int combining_class(utf8proc_int32_t value) {
@@ -111,7 +95,7 @@ void order_marks(std::vector<utf8proc_int32_t>& points) {
 
 std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
   for (std::size_t offset = 0; offset < text.size();) {
-    const std::size_t length = sequence_length(text, offset);
+    const std::size_t length = base::utf8_sequence_length(text, offset);
     if (length == 0) return offset;
     offset += length;
   }
