@@ -106,12 +106,15 @@ class ProjectTest(unittest.TestCase):
         finally:
             connection.close()
 
-    def measured_blocks(self):
+    def count_so_far(self, sql):
+        """What a live run's file counts; 0 while the file or its tables are still being made."""
         try:
-            return self.query(self.run_file(),
-                              "SELECT count(*) FROM block WHERE phase = 'measured'")[0][0]
+            return self.query(self.run_file(), sql)[0][0]
         except (AssertionError, sqlite3.Error):
             return 0
+
+    def measured_blocks(self):
+        return self.count_so_far("SELECT count(*) FROM block WHERE phase = 'measured'")
 
     def wait_for_blocks(self, process, count):
         deadline = time.monotonic() + 60

@@ -74,8 +74,7 @@ class Interruption(ProjectTest):
     def test_ctrl_c_while_outputs_are_checked(self):
         path, process = self.long_run(outputs_s=0.3)
         workers = "SELECT count(*) FROM worker"
-        self.wait_for(process, lambda: self.run_files() and
-                      self.query(self.run_file(), workers) == [(2,)])
+        self.wait_for(process, lambda: self.count_so_far(workers) == 2)
         self.nothing_was_measured(path, process, 1)
 
     def test_ctrl_c_in_the_preflight(self):
