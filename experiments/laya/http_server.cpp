@@ -18,6 +18,9 @@ namespace net = boost::asio;
 using boost::system::error_code;
 using net::ip::tcp;
 
+// Connections beyond the allowed ones that are told so at the same time; each for seconds at most.
+constexpr std::size_t kMostTurnedAway = 64;
+
 class HttpServer::Implementation {
  public:
   Implementation(const HttpServerOptions& options, HttpHandler& handler)
@@ -96,28 +99,15 @@ class HttpServer::Implementation {
   void admit(tcp::socket socket) {
     const std::lock_guard lock(sessions_mutex_);
     std::erase_if(sessions_, [](const auto& session) { return session.expired(); });
+    bool turn_away = false;
     {
       const std::lock_guard counting(shared_->mutex);
-      if (shared_->count >= shared_->options.most_connections) return turn_away(socket);
+      turn_away = shared_->count - shared_->turned_away >= shared_->options.most_connections;
+      if (turn_away && shared_->turned_away >= kMostTurnedAway) return;  // closed without a word
+      if (turn_away) ++shared_->turned_away;
       ++shared_->count;
     }
-    sessions_.push_back(start_session(std::move(socket), shared_));
-  }
-
-  // Whatever fits the socket's buffer, without waiting.
-  void turn_away(tcp::socket& socket) {
-    static const std::string kBody = R"({"detail":"server busy, try again later"})";
-    static const std::string kBusy =
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: " +
-        std::to_string(kBody.size()) + "\r\nConnection: close\r\n\r\n" + kBody;
-    error_code ignored;
-    socket.non_blocking(true, ignored);
-    socket.write_some(net::buffer(kBusy), ignored);
-    if (!shared_->options.log) return;
-    AccessRecord record;
-    record.status = 503;
-    record.note = "too many connections";
-    shared_->options.log(record);
+    sessions_.push_back(start_session(std::move(socket), shared_, turn_away));
   }
 
   void close_all(bool hard) {

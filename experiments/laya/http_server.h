@@ -56,8 +56,10 @@ struct HttpServerOptions {
   std::size_t most_body_bytes = std::size_t{2} << 20U;
   std::size_t most_header_bytes = 16384;
   std::size_t most_connections = 128;
-  double request_timeout_s = 30;  // to send a whole request; also to take a reply
-  double idle_timeout_s = 60;     // between requests of a connection
+  // Of a client, whatever its pace; a drip of bytes prolongs none of them.
+  double header_timeout_s = 5;    // from the first byte of a request to the end of its header
+  double request_timeout_s = 10;  // from the first byte of a request to its last; to take a reply
+  double idle_timeout_s = 5;      // to begin a request, the first or the next; may be infinite
   int threads = 2;
   std::function<void(const AccessRecord&)> log = nullptr;  // called from network threads
 };

@@ -1,10 +1,12 @@
 #include "experiments/laya/http_session.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 namespace abba::laya {
@@ -29,11 +31,15 @@ std::string detail(const char* sentence) {
 // One connection. All of it runs on one strand; it lives as long as an operation of it is pending.
 class Session final : public HttpSession, public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, std::shared_ptr<HttpConnections> shared)
-      : stream_(std::move(socket)), timer_(stream_.get_executor()), shared_(std::move(shared)) {}
+  Session(tcp::socket socket, std::shared_ptr<HttpConnections> shared, bool turned_away)
+      : stream_(std::move(socket)),
+        timer_(stream_.get_executor()),
+        shared_(std::move(shared)),
+        turned_away_(turned_away) {}
   ~Session() override {
     const std::lock_guard lock(shared_->mutex);
     --shared_->count;
+    if (turned_away_) --shared_->turned_away;
     shared_->ended.notify_all();
   }
 
@@ -42,7 +48,10 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
     stream_.socket().set_option(tcp::no_delay(true), ignored);
     const tcp::endpoint peer = stream_.socket().remote_endpoint(ignored);
     client_ = peer.address().to_string() + ":" + std::to_string(peer.port());
-    net::post(stream_.get_executor(), [self = shared_from_this()] { self->wait(); });
+    net::post(stream_.get_executor(), [self = shared_from_this()] {
+      if (self->turned_away_) return self->turn_away();
+      self->wait();
+    });
   }
   void close(bool hard) override {
     net::post(stream_.get_executor(), [self = shared_from_this(), hard] {
@@ -51,12 +60,26 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
   }
 
  private:
+  // Said before anything is read; what the client sends meanwhile is thrown away, so that it gets
+  // to read the reply.
+  void turn_away() {
+    begin_record();
+    record_.note = "too many connections";
+    HttpReply busy{503, detail("server busy, try again later")};
+    busy.headers = {{"Retry-After", "1"}};
+    reply(std::move(busy), true);
+  }
+
   // ---- between requests
   void wait() {
     if (shared_->draining) return shut();
     if (buffer_.size() > 0) return read_head();  // the client did not wait for the reply
     idle_ = true;
-    arm(shared_->options.idle_timeout_s, [](Session& session) { session.shut(); });
+    if (std::isfinite(shared_->options.idle_timeout_s)) {
+      arm(shared_->options.idle_timeout_s, [](Session& session) {
+        if (session.idle_) session.shut();  // a request may have begun in the same moment
+      });
+    }
     stream_.socket().async_wait(tcp::socket::wait_read,
                                 [self = shared_from_this()](error_code error) {
                                   self->idle_ = false;
@@ -66,18 +89,19 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
   }
 
   // ---- a request
-  void read_head() {
+  void begin_record() {
     begun_ = Clock::now();
     record_ = {};
     record_.client = client_;
+  }
+
+  void read_head() {
+    begin_record();
     timed_out_ = false;
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(shared_->options.most_header_bytes));
     parser_->body_limit(shared_->options.most_body_bytes);
-    arm(shared_->options.request_timeout_s, [](Session& session) {
-      session.timed_out_ = true;
-      session.stream_.cancel();
-    });
+    limit_reading(std::min(shared_->options.header_timeout_s, shared_->options.request_timeout_s));
     http::async_read_header(
         stream_, buffer_, *parser_,
         [self = shared_from_this()](error_code error, std::size_t) { self->on_head(error); });
@@ -94,6 +118,8 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
       return reply(std::move(*refusal), has_body() || record_.head.method == "HEAD");
     }
     if (too_large) return fail(error);
+    const std::chrono::duration<double> spent = Clock::now() - begun_;
+    limit_reading(shared_->options.request_timeout_s - spent.count());
     if (beast::iequals(fields[http::field::expect], "100-continue")) return invite();
     read_body();
   }
@@ -126,6 +152,14 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
             self->reply(std::move(made), !self->keep_alive_);
           });
         });
+  }
+
+  // Ends the reading of the request after so many seconds from now.
+  void limit_reading(double s) {
+    arm(s, [](Session& session) {
+      session.timed_out_ = true;
+      session.stream_.cancel();
+    });
   }
 
   [[nodiscard]] bool has_body() const {
@@ -235,6 +269,7 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
   std::string client_;
   AccessRecord record_;
   Clock::time_point begun_;
+  const bool turned_away_;
   bool idle_ = false;
   bool timed_out_ = false;
   bool keep_alive_ = true;
@@ -245,8 +280,9 @@ class Session final : public HttpSession, public std::enable_shared_from_this<Se
 }  // namespace
 
 std::shared_ptr<HttpSession> start_session(tcp::socket socket,
-                                           const std::shared_ptr<HttpConnections>& shared) {
-  auto session = std::make_shared<Session>(std::move(socket), shared);
+                                           const std::shared_ptr<HttpConnections>& shared,
+                                           bool turn_away) {
+  auto session = std::make_shared<Session>(std::move(socket), shared, turn_away);
   session->start();
   return session;
 }

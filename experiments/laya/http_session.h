@@ -20,7 +20,8 @@ struct HttpConnections {
   std::atomic<bool> draining{false};
   std::mutex mutex;
   std::condition_variable ended;
-  std::size_t count = 0;  // sessions that exist, counted before they are made
+  std::size_t count = 0;        // sessions that exist, counted before they are made
+  std::size_t turned_away = 0;  // of them, those that only say that there are too many
 };
 
 // Lives as long as an operation of it is pending.
@@ -31,8 +32,10 @@ class HttpSession {
   virtual void close(bool hard) = 0;
 };
 
-// Serves `socket`, whose executor is a strand. The caller has counted it in `shared`.
+// Serves `socket`, whose executor is a strand, or answers 503 to whatever it asks and closes it.
+// The caller has counted it in `shared`.
 std::shared_ptr<HttpSession> start_session(boost::asio::ip::tcp::socket socket,
-                                           const std::shared_ptr<HttpConnections>& shared);
+                                           const std::shared_ptr<HttpConnections>& shared,
+                                           bool turn_away);
 
 }  // namespace abba::laya
