@@ -1,9 +1,9 @@
 #include "engine/runtime/wire.h"
 
-#include <array>
 #include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/runtime/published_models.h"
 
 namespace abba::runtime {
 namespace {
@@ -66,24 +66,44 @@ std::optional<std::int64_t> token_budget(const PyValue& body, const char* key, s
   return number;
 }
 
-// The published checkpoint that a body asks for, or empty: any other name leaves the choice open.
-std::string_view wanted_family(const PyValue& body) {
-  struct Name {
-    std::string_view name, family;
-  };
-  static constexpr std::array<Name, 5> kNames = {{
-      {"english", "english"},
-      {"multilingual", "multilingual"},
-      {"typed-decisions", "typed"},
-      {"convaiinnovations/laya-multilingual", "multilingual"},
-      {"convaiinnovations/laya-typed-decisions", "typed"},
-  }};
-  const PyValue* model = body.find("model");
-  if (model == nullptr || !model->is_string()) return {};
-  for (const Name& known : kNames) {
-    if (model->text == known.name) return known.family;
+// A language code or nothing; `key` is "lang" or "lang_guess".
+std::string language_of(const PyValue& body, const char* key) {
+  const PyValue* value = body.find(key);
+  if (value == nullptr || value->is_none()) return "";
+  if (!value->is_string()) {
+    throw Refusal(422,
+                  "'" + std::string(key) + "' must be a language code such as \"de\", or null");
   }
-  return {};
+  return value->text;
+}
+
+// The checkpoint that "model", or without it "task", asks for must be the one there is.
+void check_model(const PyValue& body, std::string_view loaded) {
+  const auto refuse = [&](const std::string& key) {
+    throw Refusal(422, "this server has the checkpoint '" + std::string(loaded) +
+                           "' loaded and no other; leave '" + key +
+                           "' out or ask a server that has what it names");
+  };
+  const PyValue* model = body.find("model");
+  if (model != nullptr && model->is_string()) {
+    const std::string_view wanted = published_model(model->text);
+    if (names_a_source(model->text) || (!wanted.empty() && wanted != loaded)) refuse("model");
+    if (!wanted.empty()) return;
+  }
+  const PyValue* task = body.find("task");
+  if (task == nullptr || task->is_none()) return;
+  if (!task->is_string() || published_model(task->text) != loaded) refuse("task");
+}
+
+// What the original's clients may ask for and this server does not do: said, not passed over.
+void refuse_unsupported(const PyValue& body) {
+  for (const char* key : {"min_confidence", "hooks", "on_predict_start", "on_predict_end",
+                          "hooks_raise", "hooks_timeout"}) {
+    const PyValue* value = body.find(key);
+    if (value != nullptr && !value->is_none()) {
+      throw Refusal(422, "this server does not know '" + std::string(key) + "'; leave it out");
+    }
+  }
 }
 
 // Numbers that Python prints and JSON does not have.
@@ -127,42 +147,40 @@ Request read_request(const PyValue& body, const std::string& where) {
   try {
     request.max_len = token_budget(body, "max_len", limits.tokens);
     request.head_max_len = token_budget(body, "head_max_len", limits.tokens);
+    request.language = language_of(body, "lang");
   } catch (const Refusal& refusal) {
     refuse(refusal.what());
   }
-  const PyValue* language = body.find("lang");
-  if (language != nullptr && language->is_string()) request.language = language->text;
   return request;
 }
 
-Request read_body(std::string_view bytes, const WireLimits& limits, std::string_view family) {
+Request read_body(std::string_view bytes, const WireLimits& limits, std::string_view loaded) {
   const PyValue body = parse_body(bytes, limits);
-  // The original judges limits before budgets.
-  PyValue without_budgets = body;
-  std::erase_if(without_budgets.members, [](const auto& member) {
-    return member.first == "max_len" || member.first == "head_max_len";
+  // The original judges limits before budgets and languages.
+  PyValue first = body;
+  std::erase_if(first.members, [](const auto& member) {
+    return member.first == "max_len" || member.first == "head_max_len" || member.first == "lang";
   });
   Request request;
   try {
-    request = read_request(without_budgets, "");
+    request = read_request(first, "");
   } catch (const Error& error) {
     throw Refusal(400, error.message());
   }
   check_limits(request, limits);
-  const std::string_view wanted = wanted_family(body);
-  if (!wanted.empty() && wanted != family) {
-    throw Refusal(422, "this server has the checkpoint '" + std::string(family) +
-                           "' loaded; leave 'model' out or ask a server that has another");
-  }
+  refuse_unsupported(body);
+  check_model(body, loaded);
   request.max_len = token_budget(body, "max_len", limits.tokens);
   request.head_max_len = token_budget(body, "head_max_len", limits.tokens);
+  request.language = language_of(body, "lang");
+  language_of(body, "lang_guess");  // helps to choose a checkpoint, and here there is one
   return request;
 }
 
-std::string reply_body(const Response& response, std::string_view family, std::string_view repo) {
+std::string reply_body(const Response& response, std::string_view loaded, std::string_view repo) {
   PyValue value = response_value(response);
   PyValue routing = PyValue::dict();
-  routing.add("model", PyValue::of_string(family));
+  routing.add("model", PyValue::of_string(loaded));
   routing.add("repo", PyValue::of_string(repo));
   routing.add("reason", PyValue::of_string("the one checkpoint of this server"));
   routing.add("detection", {});

@@ -35,16 +35,19 @@ class Refusal : public std::runtime_error {
 };
 
 // {"state", "questions"[, "max_len", "head_max_len", "lang"]}; other members are ignored. Throws
-// Error(kBadInput, where, ...) for a missing or wrong one. Without the limits above.
+// Error(kBadInput, where, ...) for a missing or wrong one. Without the limits above. `questions`
+// may be empty: the original gives empty answers then.
 Request read_request(const text::PyValue& body, const std::string& where);
 
-// The same from bytes, under the limits. `family` is what this server has loaded: a body whose
-// "model" names another published checkpoint is refused, any other name is ignored. Throws Refusal.
-Request read_body(std::string_view bytes, const WireLimits& limits, std::string_view family);
+// The same from bytes, under the limits. `loaded` is the published name of what this server has: a
+// body whose "model" or "task" names another published checkpoint, or a path or repository, is
+// refused; any other "model" leaves the choice to the server, which has one. So is a member that
+// changes the original's answers and is not known here (min_confidence, hooks). Throws Refusal.
+Request read_body(std::string_view bytes, const WireLimits& limits, std::string_view loaded);
 
 // Compact JSON, with "routing" as the original's router adds it. Throws Refusal(422) if an answer
 // repeats a number of the request that JSON does not have (NaN).
-std::string reply_body(const Response& response, std::string_view family, std::string_view repo);
+std::string reply_body(const Response& response, std::string_view loaded, std::string_view repo);
 
 // {"detail": sentence}
 std::string detail_body(std::string_view sentence);

@@ -210,6 +210,9 @@ void add_serve(CLI::App& app, int& result) {
   command->add_option("--timeout", options.timeout_s, "Seconds for a client to send a request")
       ->check(CLI::Validator(finite_number, "") & CLI::Range(0.1, 3600.0))
       ->capture_default_str();
+  command->add_option("--keep-alive", options.keep_alive_s, "Seconds a connection may lie idle")
+      ->check(CLI::Validator(finite_number, "") & CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
   command->add_option("--max-wait", options.most_wait_s, "Seconds a request waits for the engine")
       ->check(CLI::Validator(finite_number, "") & CLI::Range(0.1, 3600.0))
       ->capture_default_str();

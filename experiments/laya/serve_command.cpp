@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/base/json.h"
 #include "engine/base/text.h"
+#include "engine/runtime/published_models.h"
 #include "experiments/laya/service.h"
 #include "experiments/laya/text_commands.h"
 
@@ -87,6 +88,7 @@ HttpServerOptions server_options(const Serve& options, const ServiceOptions& ser
   server.most_body_bytes = service.limits.body_bytes;
   server.most_connections = static_cast<std::size_t>(options.most_connections);
   server.request_timeout_s = options.timeout_s;
+  server.idle_timeout_s = options.keep_alive_s;
   server.log = log_access;
   return server;
 }
@@ -126,7 +128,7 @@ bool serve(const Serve& options) {
   std::signal(SIGPIPE, SIG_IGN);
   Executor executor(static_cast<std::size_t>(options.most_waiting));
   const auto model = load_on(executor, options.model);
-  service.family = checkpoint::family_of(model->checkpoint.config);
+  service.model = runtime::published_name(checkpoint::family_of(model->checkpoint.config));
   service.repo = std::filesystem::path(options.model.checkpoint).lexically_normal().filename();
   service.device = std::string(model->backend->name());
   service.timeout_s = options.most_wait_s;
@@ -138,7 +140,7 @@ bool serve(const Serve& options) {
   log_line(Json::object({{"time", base::utc_text(std::time(nullptr))},
                          {"event", "ready"},
                          {"url", "http://" + options.host + ":" + std::to_string(server.port())},
-                         {"model", service.family},
+                         {"model", service.model},
                          {"device", service.device}}));
   int signal_number = 0;
   sigwait(&signals, &signal_number);

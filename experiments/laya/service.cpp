@@ -21,6 +21,12 @@ HttpReply detail(int status, std::string_view sentence) {
   return {status, runtime::detail_body(sentence)};
 }
 
+HttpReply busy() {
+  HttpReply reply = detail(503, "server busy, try again later");
+  reply.headers = {{"Retry-After", "1"}};
+  return reply;
+}
+
 std::string path_of(const std::string& target) {
   return target.substr(0, target.find('?'));
 }
@@ -72,28 +78,31 @@ std::optional<HttpReply> DecisionService::refuse(const HttpHead& head) {
 }
 
 void DecisionService::handle(const HttpHead& head, std::string body, Done done) {
-  if (path_of(head.target) == kHealth) return done(health());
+  if (path_of(head.target) == kHealth) return done(health(may_ask(head.authorization)));
   runtime::Request request;
   try {
-    request = runtime::read_body(body, options_.limits, options_.family);
+    request = runtime::read_body(body, options_.limits, options_.model);
   } catch (const runtime::Refusal& refusal) {
     return done(detail(refusal.status(), refusal.what()));
   } catch (const std::bad_alloc&) {
-    return done(detail(503, "server busy, try again later"));
+    return done(busy());
   }
   submit(std::move(request), std::move(done));
 }
 
-HttpReply DecisionService::health() const {
+// Whether it lives is for everybody, as in the original; what it is, for who may ask.
+HttpReply DecisionService::health(bool in_full) const {
   const std::string failure = executor_.failure();
+  const int status = failure.empty() ? 200 : 503;
+  base::Json json = base::Json::object({{"status", failure.empty() ? "ok" : "failed"}});
+  if (!in_full) return {status, json.dump()};
   base::Json loaded = base::Json::array();
-  if (failure.empty()) loaded.push_back(options_.family);
-  base::Json json = base::Json::object({{"status", failure.empty() ? "ok" : "failed"},
-                                        {"loaded", loaded},
-                                        {"revisions", base::Json::object()},
-                                        {"device", options_.device},
-                                        {"in_flight", std::uint64_t{executor_.in_flight()}}});
-  return {failure.empty() ? 200 : 503, json.dump()};
+  if (failure.empty()) loaded.push_back(options_.model);
+  json.set("loaded", loaded);
+  json.set("revisions", base::Json::object());
+  json.set("device", options_.device);
+  json.set("in_flight", std::uint64_t{executor_.in_flight()});
+  return {status, json.dump()};
 }
 
 void DecisionService::submit(runtime::Request request, Done done) {
@@ -102,8 +111,7 @@ void DecisionService::submit(runtime::Request request, Done done) {
   Executor::Job job;
   job.run = [this, shared, taken, done] { run(*shared, taken, done); };
   job.dismiss = [done](Executor::Dismissal why) {
-    done(why == Executor::Dismissal::kLate ? detail(503, "server busy, try again later")
-                                           : detail(503, "the engine has stopped"));
+    done(why == Executor::Dismissal::kLate ? busy() : detail(503, "the engine has stopped"));
   };
   job.deadline = taken + std::chrono::duration_cast<Clock::duration>(
                              std::chrono::duration<double>(options_.timeout_s));
@@ -111,7 +119,7 @@ void DecisionService::submit(runtime::Request request, Done done) {
     case Executor::Submission::kTaken:
       return;
     case Executor::Submission::kBusy:
-      return done(detail(503, "server busy, try again later"));
+      return done(busy());
     case Executor::Submission::kStopped:
       return done(detail(503, "the engine has stopped"));
   }
@@ -124,7 +132,7 @@ void DecisionService::run(const runtime::Request& request, Executor::TimePoint t
     const runtime::Response response = answer_(request);
     const double inference_ms = milliseconds(Clock::now() - begun);
     const double wait_ms = milliseconds(begun - taken);
-    HttpReply reply{200, runtime::reply_body(response, options_.family, options_.repo)};
+    HttpReply reply{200, runtime::reply_body(response, options_.model, options_.repo)};
     reply.headers = {{"Server-Timing", "inference;dur=" + two_decimals(inference_ms) +
                                            ", queue;dur=" + two_decimals(wait_ms)},
                      {"X-Inference-Time-Ms", two_decimals(inference_ms)}};

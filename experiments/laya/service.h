@@ -13,9 +13,9 @@
 namespace abba::laya {
 
 struct ServiceOptions {
-  std::string key;     // bearer key, or empty: everybody may ask
-  std::string family;  // of the checkpoint, as `routing` and /health name it
-  std::string repo;    // where it came from
+  std::string key;    // bearer key, or empty: everybody may ask
+  std::string model;  // published name of the checkpoint, as `routing` and /health show it
+  std::string repo;   // where it came from
   std::string device = "cpu";
   double timeout_s = 30;  // a request that waits longer for the engine is told so
   runtime::WireLimits limits;
@@ -35,7 +35,7 @@ class DecisionService : public HttpHandler {
 
  private:
   using Done = std::function<void(HttpReply)>;
-  [[nodiscard]] HttpReply health() const;
+  [[nodiscard]] HttpReply health(bool in_full) const;
   [[nodiscard]] bool may_ask(const std::string& authorization) const;
   void submit(runtime::Request request, Done done);
   void run(const runtime::Request& request, Executor::TimePoint taken, const Done& done);

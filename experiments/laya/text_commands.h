@@ -73,7 +73,8 @@ struct Serve {
   bool open = false;  // may bind elsewhere than loopback without a key
   int most_waiting = 16;
   int most_connections = 128;
-  double timeout_s = 30;    // for a client to send a whole request
+  double timeout_s = 10;    // for a client to send a whole request, 5 of them for its header
+  double keep_alive_s = 5;  // for a connection to lie idle
   double most_wait_s = 30;  // for a request to wait for the engine
   double drain_s = 10;
 };

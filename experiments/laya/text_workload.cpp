@@ -1,5 +1,6 @@
 #include "experiments/laya/text_workload.h"
 
+#include <limits>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -37,9 +38,10 @@ LoopbackService::LoopbackService(runtime::Runtime& runtime)
     : runtime_(runtime),
       log_(abba_worker::now_ns),
       executor_(kMostInFlight),
-      service_({.family = "loopback", .repo = "loopback"}, executor_,
+      service_({.model = "loopback", .repo = "loopback"}, executor_,
                [this](const runtime::Request& request) { return answer(request); }),
-      server_({.threads = 1}, service_),
+      // The connection lies idle while another arm is measured.
+      server_({.idle_timeout_s = std::numeric_limits<double>::infinity(), .threads = 1}, service_),
       client_(std::in_place, server_.port()) {}
 
 runtime::Response LoopbackService::answer(const runtime::Request& request) {

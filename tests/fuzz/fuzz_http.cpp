@@ -17,7 +17,7 @@ class Target {
  public:
   Target()
       : executor_(4),
-        service_({.family = "none", .repo = "none"}, executor_,
+        service_({.model = "none", .repo = "none"}, executor_,
                  [](const abba::runtime::Request&) { return abba::runtime::Response{}; }),
         server_({.request_timeout_s = 0.2, .idle_timeout_s = 0.2}, service_) {}
 

@@ -119,7 +119,9 @@ class Serve(LayaTest):
         self.assertEqual(list(team), ["type", "choice", "probabilities", "confidence",
                                       "answer_confidence", "action"])
         self.assertEqual(team["choice"], max(team["probabilities"], key=team["probabilities"].get))
-        self.assertEqual(OriginalClient(server.url).system_one([], {})["answers"], {})
+        empty = OriginalClient(server.url).system_one([], {})
+        self.assertEqual((empty["answers"], empty["usage"]),
+                         ({}, {"input_tokens": 0, "output_tokens": 0}))
         with self.assertRaises(urllib.error.HTTPError) as caught:
             OriginalClient(server.url).system_one(STATE, {"q": {"type": "choice",
                                                                "instructions": "?"}})
@@ -142,6 +144,8 @@ class Serve(LayaTest):
             ({"state": "s"}, 400), ({"state": "s", "questions": []}, 400),
             (dict(good, max_len=0), 422), (dict(good, max_len=True), 422),
             (dict(good, questions={"q": 5}), 422), (dict(good, model="multilingual"), 422),
+            (dict(good, model="a/b"), 422), (dict(good, lang=True), 422),
+            (dict(good, min_confidence=0.5), 422), (dict(good, state="\ud800"), 400),
             (dict(good, state="x" * 50_001), 413), (b" " * (3 << 20), 413),
             (dict(good, questions={f"q{i}": {} for i in range(65)}), 413), (good, 200),
         ]:
@@ -182,7 +186,9 @@ class Serve(LayaTest):
             status, headers, reply = server.ask(body, headers=headers)
             self.assertEqual((status, headers["WWW-Authenticate"]), (401, "Bearer"))
         self.assertEqual(server.ask(b"x" * (3 << 20))[0], 401)
-        self.assertEqual(server.ask(None, "/health", "GET")[0], 200)
+        self.assertEqual(server.ask(None, "/health", "GET")[2], b'{"status":"ok"}')
+        known = server.ask(None, "/health", "GET", {"Authorization": "Bearer sesame"})[2]
+        self.assertEqual(json.loads(known)["loaded"], ["tiny"])
         answers = OriginalClient(server.url, "sesame").system_one(STATE, QUESTIONS)["answers"]
         self.assertEqual(list(answers), list(QUESTIONS))
         self.assertNotIn("sesame", "".join(server.log))
@@ -321,6 +327,48 @@ class Serve(LayaTest):
             reply = read_reply(server.raw(part))
             self.assertIn(b" 408 ", reply)
             self.assertLess(time.monotonic() - begun, 10)
+
+    def test_idle_connections_are_let_go(self):
+        server = Server(self, "--keep-alive", 0.4, "--timeout", 60)
+        fresh = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+        used = server.raw(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        begun = time.monotonic()
+        self.assertIn(b"HTTP/1.1 200", read_reply(used))  # until the server closes
+        self.assertEqual(read_reply(fresh), b"")
+        self.assertLess(time.monotonic() - begun, 10)
+        steady = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        ports = set()
+        for _ in range(6):  # longer than the limit in all, and never idle so long
+            steady.request("GET", "/health")
+            ports.add(steady.sock.getsockname()[1])
+            self.assertEqual(steady.getresponse().read()[:15], b'{"status":"ok",')
+            time.sleep(0.1)
+        steady.close()
+        self.assertEqual(len(ports), 1)
+
+    def test_a_drip_of_bytes_does_not_keep_a_header_open(self):
+        server = Server(self, "--timeout", 60, "--keep-alive", 60)
+        slow = server.raw(b"POST /v1/systemone HTTP/1.1\r\n")
+        begun, reply = time.monotonic(), b""
+        slow.settimeout(0.2)
+        while not reply and time.monotonic() - begun < 30:
+            try:
+                slow.sendall(b"X: y\r\n")
+                reply = slow.recv(4096)
+            except TimeoutError:
+                pass
+        slow.close()
+        self.assertIn(b" 408 ", reply)
+        self.assertLess(time.monotonic() - begun, 15)
+
+    def test_slow_senders_on_every_connection_are_outlived(self):
+        server = Server(self, "--max-connections", 4, "--timeout", 1)
+        head = b"POST /v1/systemone HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{"
+        slow = [server.raw(head) for _ in range(4)]
+        self.assertEqual(server.ask(request_of(0))[0], 503)
+        for sender in slow:
+            self.assertIn(b" 408 ", read_reply(sender))
+        self.assertEqual(server.ask(request_of(0))[0], 200)
 
     def test_canary_a_changed_byte_of_an_answer_is_seen(self):
         server = Server(self)

@@ -30,7 +30,7 @@ HttpReply health(DecisionService& service) {
 }
 
 ServiceOptions options() {
-  return {.family = "none", .repo = "none"};
+  return {.model = "none", .repo = "none"};
 }
 
 TEST(Service, AClientsMistakeAndNoMemoryFailOneRequestOnly) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/runtime/published_models.h"
 
 namespace abba::runtime {
 namespace {
@@ -44,8 +45,8 @@ TEST(Wire, AcceptsWhatTheOriginalAccepts) {
   EXPECT_EQ(request.head_max_len, std::nullopt);
   EXPECT_EQ(request.language, "de-AT");
   EXPECT_EQ(judged(body_of("{}")).first, 200);
-  EXPECT_EQ(judged(body_of("{}", R"(, "model": "english")")).first, 200);
-  EXPECT_EQ(judged(body_of("{}", R"(, "model": 5)")).first, 200);
+  EXPECT_EQ(judged(body_of("{}", R"(, "lang": null, "lang_guess": "de", "hooks": null)")).first,
+            200);
 }
 
 TEST(Wire, MalformedBodiesAre400) {
@@ -120,12 +121,55 @@ TEST(Wire, StatesAreCountedInCharactersOfPython) {
   EXPECT_EQ(length(R"(["\u200b\u3000", "\ud83d\ude00", "\udbc0\udc00", 1e22])"), 42U);
 }
 
-TEST(Wire, BudgetsAndOtherCheckpointsAre422) {
+TEST(Wire, BudgetsOutsideOfTheirRangeAre422) {
   for (const char* value : {"0", "8193", "-1", "true", "1.5", "\"64\"", "99999999999999999999"}) {
     EXPECT_EQ(judged(body_of("{}", std::string(", \"max_len\": ") + value)).first, 422) << value;
   }
   EXPECT_EQ(judged(body_of("{}", ", \"head_max_len\": 8193")).first, 422);
-  EXPECT_THAT(judged(body_of("{}", R"(, "model": "multilingual")")).second, HasSubstr("english"));
+}
+
+// This server has one checkpoint: whoever asks for another must not be answered from it, and a name
+// that the original's router does not know leaves the choice to the server.
+TEST(Wire, OnlyTheLoadedCheckpointIsAnsweredFrom) {
+  const auto with = [](const std::string& member) { return judged(body_of("{}", ", " + member)); };
+  for (const char* value : {R"("english")", R"(" EN ")", R"("laya")", R"("convaiinnovations/laya")",
+                            R"("jev-1")", R"("laya-latest")", R"("")", "null", "5", "[]"}) {
+    EXPECT_EQ(with(std::string(R"("model": )") + value).first, 200) << value;
+  }
+  for (const char* value :
+       {R"("multilingual")", R"("ML")", R"("typed")", R"("typed-decisions")",
+        R"("ConvaiInnovations/laya-multilingual")", R"("convaiinnovations/laya-typed-decisions")",
+        R"("somebody/else")", R"("./checkpoint")", R"("~/checkpoint")", R"("c:\\checkpoint")"}) {
+    EXPECT_EQ(with(std::string(R"("model": )") + value).first, 422) << value;
+    EXPECT_THAT(with(std::string(R"("model": )") + value).second, HasSubstr("'english'"));
+  }
+  EXPECT_EQ(with(R"("task": "english")").first, 200);
+  EXPECT_EQ(with(R"("task": null)").first, 200);
+  EXPECT_EQ(with(R"("model": "en", "task": "typed_decisions")").first, 200);  // the model decides
+  for (const char* value : {R"("typed_decisions")", R"("rank")", "5"}) {
+    EXPECT_THAT(with(std::string(R"("task": )") + value).second, HasSubstr("'task'")) << value;
+  }
+  EXPECT_EQ(published_name("typed"), "typed-decisions");
+  EXPECT_EQ(published_name("tiny"), "tiny");
+}
+
+TEST(Wire, ALanguageIsACodeAndWhatIsNotKnownIsSaid) {
+  for (const char* key : {"lang", "lang_guess"}) {
+    for (const char* value : {"true", "5", "[\"de\"]", "{}"}) {
+      const auto [status, sentence] =
+          judged(body_of("{}", std::string(", \"") + key + "\": " + value));
+      EXPECT_EQ(status, 422) << key << value;
+      EXPECT_THAT(sentence, HasSubstr(std::string("'") + key + "' must be a language code"));
+    }
+  }
+  EXPECT_EQ(judged(body_of("[]", R"(, "lang": 5)")).first, 400);  // what is worse comes first
+  EXPECT_THROW(read_request(text::parse_python_json(body_of("{}", R"(, "lang": 5)"), "line"), "l"),
+               base::Error);
+  for (const char* key : {"min_confidence", "hooks", "hooks_timeout"}) {
+    const auto [status, sentence] = judged(body_of("{}", std::string(", \"") + key + "\": 0.5"));
+    EXPECT_EQ(status, 422) << key;
+    EXPECT_THAT(sentence, HasSubstr(key));
+  }
 }
 
 TEST(Wire, ALargerBodyThanAllowedIsNotParsed) {
