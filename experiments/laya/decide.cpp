@@ -18,6 +18,8 @@ using base::Error;
 using base::ErrorCode;
 using text::PyValue;
 
+constexpr std::size_t kMostLineBytes = std::size_t{16} << 20U;  // of --requests
+
 std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -109,6 +111,38 @@ void print_spans(const runtime::SpanLog& log) {
   }
 }
 
+// The next line without its end; false after the last. Of a longer line than that `line` keeps the
+// beginning, and one byte more than allowed.
+bool next_line(std::istream& lines, std::string& line) {
+  line.clear();
+  bool any = false;
+  std::streambuf& bytes = *lines.rdbuf();
+  for (int c = bytes.sbumpc(); c != std::char_traits<char>::eof(); c = bytes.sbumpc()) {
+    if (c == '\n') return true;
+    any = true;
+    if (line.size() <= kMostLineBytes) line.push_back(static_cast<char>(c));
+  }
+  return any;
+}
+
+std::string answer_line(const Decide& options, runtime::Runtime& runtime, const std::string& line,
+                        const std::string& where) {
+  try {
+    if (line.size() > kMostLineBytes) {
+      throw Error(ErrorCode::kBadInput, where,
+                  "is longer than " + std::to_string(kMostLineBytes >> 20U) +
+                      " MiB; a line is one request, cut its state");
+    }
+    const PyValue body = text::parse_python_json(line, where);
+    return as_json(runtime.answer(runtime::read_request(body, where)), options.rows);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+    PyValue value = PyValue::dict();
+    value.add("error", PyValue::of_string(error.what()));
+    return text::python_dumps(value) + "\n";
+  }
+}
+
 // One line in, one line out; a request that cannot be answered gives {"error": sentence}.
 void decide_lines(const Decide& options, runtime::Runtime& runtime) {
   std::ifstream file;
@@ -118,18 +152,14 @@ void decide_lines(const Decide& options, runtime::Runtime& runtime) {
   }
   std::istream& lines = options.requests == "-" ? std::cin : file;
   std::string line;
-  for (std::int64_t number = 1; std::getline(lines, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string where = options.requests + " line " + std::to_string(number);
-    try {
-      const PyValue body = text::parse_python_json(line, where);
-      print_out(as_json(runtime.answer(runtime::read_request(body, where)), options.rows));
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kBadInput) throw;
-      PyValue value = PyValue::dict();
-      value.add("error", PyValue::of_string(error.what()));
-      print_out(text::python_dumps(value) + "\n");
+  try {
+    for (std::int64_t number = 1; next_line(lines, line); ++number) {
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      print_out(answer_line(options, runtime, line,
+                            options.requests + " line " + std::to_string(number)));
     }
+  } catch (const std::ios_base::failure&) {  // a folder, or a disk that gives out
+    throw Error(ErrorCode::kBadInput, options.requests, "cannot be read to its end");
   }
 }
 

@@ -59,6 +59,20 @@ class Decide(LayaTest):
                           input=(self.root / "requests.jsonl").read_text()).stdout
         self.assertEqual(piped.splitlines()[:3], out.splitlines()[:3])
 
+    def test_a_line_of_any_length_costs_no_more_than_its_limit(self):
+        good = json.dumps({"state": STATE, "questions": QUESTIONS})
+        (self.root / "long.jsonl").write_text(f"{good}\n{'x' * (40 << 20)}\n{good}")
+        out = self.laya("decide", self.checkpoint, "--requests", "long.jsonl").stdout.splitlines()
+        self.assertEqual(len(out), 3)
+        self.assertEqual(out[0], out[2])
+        self.assertEqual(json.loads(out[1]), {"error": "long.jsonl line 2: is longer than 16 MiB; "
+                                              "a line is one request, cut its state"})
+        self.assertLess(len(self.laya("decide", self.checkpoint, "--requests", "-",
+                                      input=" " * (20 << 20)).stdout), 200)
+        state = json.dumps({"state": "word " * 1_500_000, "questions": QUESTIONS})
+        whole = self.laya("decide", self.checkpoint, "--requests", "-", input=state).stdout
+        self.assertEqual(list(json.loads(whole)["answers"]), list(QUESTIONS))
+
     def test_a_terminal_gets_a_table(self):
         master, slave = pty.openpty()
         process = subprocess.Popen([LAYA, "decide", self.checkpoint, STATE, "--questions",
@@ -140,6 +154,7 @@ class Decide(LayaTest):
              "languages.json"),
             (("decide", none, "s", "--noul", "?"), "none"),
             (("decide", c, "--requests", "none.jsonl"), "none.jsonl"),
+            (("decide", c, "--requests", "."), "cannot be read"),
             (("decide", c, "s", "--frobnicate"), "--frobnicate"),
             (("tokenize", "--state", "s"), "--tokenizer is required"),
             (("tokenize", "--tokenizer", none, "--state", "s"), "tokenizer.json"),
