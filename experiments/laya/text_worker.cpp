@@ -19,6 +19,11 @@ namespace {
 constexpr const char* kModelBoundary = runtime::kModel;
 constexpr const char* kEncoderBoundary = runtime::kEncoder;
 constexpr const char* kDefaultCheckpoint = "checkpoint";
+constexpr const char* kPublished = "published";  // a stage of text requests
+
+std::int64_t size_of(const auto& container) {
+  return static_cast<std::int64_t>(container.size());
+}
 
 // The rows of a response in the batches that the runtime cut them into.
 std::vector<model::Batch> batches_of(const runtime::Response& response,
@@ -60,6 +65,22 @@ std::vector<float> consumed_rows(const runtime::Response& response, model::Netwo
   return all;
 }
 
+// The probabilities as a client reads them, rounded to four decimals, question after question; of a
+// noul question both that of false and that of true, whose sum is 1 as published.
+std::vector<float> published_numbers(const runtime::Response& response) {
+  std::vector<float> numbers;
+  for (const runtime::AnsweredQuestion& answered : response.answered) {
+    const text::Answer& answer = answered.answer;
+    if (answered.question.type == text::QuestionType::kNoul) {
+      numbers.push_back(static_cast<float>(1 - answer.value));
+      numbers.push_back(static_cast<float>(answer.value));
+      continue;
+    }
+    for (const double p : answer.probabilities) numbers.push_back(static_cast<float>(p));
+  }
+  return numbers;
+}
+
 double expected_option(const runtime::AnsweredQuestion& answered) {
   double value = 0;
   for (std::size_t i = 0; i < answered.answer.exact.size(); ++i) {
@@ -94,6 +115,7 @@ abba_worker::Description TextWorker::describe() {
                             {kEncoderBoundary, kModelBoundary},
                             {kEngineBoundary, kHttpBoundary},
                             {kHttpBoundary}};
+  description.stages.push_back(kPublished);
   description.workload_form.set(
       "input", description.workload_form["input"].text() +
                    ", at boundary model or encoder; {\"request\": NAME} or {\"request\": "
@@ -196,25 +218,37 @@ void TextWorker::request() {
 
 std::vector<Tensor> TextWorker::outputs(const std::vector<std::string>& stages, bool values) {
   if (selected_ == nullptr) return LayaWorker::outputs(stages, values);
+  const auto wanted = [&](std::string_view stage) {
+    return stages.empty() || std::find(stages.begin(), stages.end(), stage) != stages.end();
+  };
   const runtime::Response& response = selected_->workload->response();
-  model::Network& network = loaded_network(selected_->model->checkpoint);
-  const std::vector<float> hidden = consumed_rows(response, network);
   std::vector<float> logits;
   std::vector<float> actions;
   for (const runtime::AnsweredQuestion& answered : response.answered) {
     logits.insert(logits.end(), answered.logits.begin(), answered.logits.end());
     actions.insert(actions.end(), answered.action_logits.begin(), answered.action_logits.end());
   }
-  const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
-  const std::int64_t width = network.config().hidden_size;
-  const std::int64_t action_count = network.config().action_count;
+  model::Network& network = loaded_network(selected_->model->checkpoint);
   std::vector<Tensor> tensors;
-  tensors.push_back(
-      abba_worker::make_tensor("consumed", {count(hidden) / width, width}, hidden.data()));
-  tensors.push_back(abba_worker::make_tensor("logits", {count(logits)}, logits.data()));
-  tensors.push_back(abba_worker::make_tensor(
-      "action_logits", {count(actions) / action_count, action_count}, actions.data()));
-  tensors.push_back(ranking_of(response));
+  if (wanted("consumed")) {
+    const std::vector<float> hidden = consumed_rows(response, network);
+    const std::int64_t width = network.config().hidden_size;
+    tensors.push_back(
+        abba_worker::make_tensor("consumed", {size_of(hidden) / width, width}, hidden.data()));
+  }
+  if (wanted("logits")) {
+    tensors.push_back(abba_worker::make_tensor("logits", {size_of(logits)}, logits.data()));
+  }
+  if (wanted("action_logits")) {
+    const std::int64_t width = network.config().action_count;
+    tensors.push_back(abba_worker::make_tensor("action_logits", {size_of(actions) / width, width},
+                                               actions.data()));
+  }
+  if (wanted("ranking")) tensors.push_back(ranking_of(response));
+  if (wanted(kPublished)) {
+    const std::vector<float> answers = published_numbers(response);
+    tensors.push_back(abba_worker::make_tensor(kPublished, {size_of(answers)}, answers.data()));
+  }
   return tensors;
 }
 

@@ -90,7 +90,31 @@ TEST_F(TextWorkerTest, ARequestMayStandInTheManifest) {
       R"(["engine"])");
   EXPECT_EQ(ready["facts"]["rows"].integer(), 1);
   const Json outputs = ask(R"({"type":"outputs","workload":"w","stages":[],"values":true})");
-  EXPECT_EQ(outputs["tensors"].items().size(), 4U);
+  EXPECT_EQ(outputs["tensors"].items().size(), 5U);
+}
+
+// What a client reads can be compared beside times: the numbers of the reply's answers, question
+// after question.
+TEST_F(TextWorkerTest, TheAnswersThatAClientReadsAreAStage) {
+  const Json hello = ask(R"({"type":"hello","versions":["abba.worker/1"]})");
+  EXPECT_NE(hello.dump().find(R"("published")"), std::string::npos);
+  prepare(R"({"request": {"state": "I was charged twice.", "questions": {
+              "c": {"type": "choice", "instructions": "?", "criteria": ["a", "b", "c"]},
+              "n": {"type": "noul", "instructions": "?"},
+              "s": {"type": "score", "instructions": "?", "criteria": ["low", "high"]}}}})",
+          R"(["engine"])");
+  const auto tensors = worker_.outputs({"published"}, true);
+  ASSERT_EQ(tensors.size(), 1U);
+  EXPECT_EQ(tensors[0].stage, "published");
+  const std::vector<float>& numbers = tensors[0].values;
+  ASSERT_EQ(numbers.size(), 7U);
+  EXPECT_NEAR(numbers[0] + numbers[1] + numbers[2], 1, 2e-4);
+  EXPECT_NEAR(numbers[3] + numbers[4], 1, 1e-6);
+  EXPECT_NEAR(numbers[5] + numbers[6], 1, 2e-4);
+  for (const float number : numbers) {  // four decimals, as a float has them
+    EXPECT_EQ(number, static_cast<float>(text::round4(double{number})));
+  }
+  EXPECT_GT(numbers[0], 0);
 }
 
 TEST_F(TextWorkerTest, WhatCannotBeTimedIsSaid) {
