@@ -47,7 +47,8 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string_view where)
       fuse_unknown_(file.fuse_unknown),
       unknown_(file.unknown),
       special_(file.special),
-      merges_(std::move(file.merges)) {
+      merges_(std::move(file.merges)),
+      decoder_(std::move(file.decoder)) {
   const bool byte_level = scheme_ == TokenizerFile::Scheme::kByteLevel;
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto found = file.vocab.find(byte_entry(scheme_, static_cast<unsigned char>(byte)));
@@ -95,6 +96,16 @@ Tokenizer Tokenizer::parse(std::string_view tokenizer_json, std::string_view con
 std::string_view Tokenizer::piece(TokenId id) const {
   if (id < 0 || id >= id_limit()) return {};
   return pieces_[static_cast<std::size_t>(id)];
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids) const {
+  std::vector<std::string> pieces;
+  pieces.reserve(ids.size());
+  for (const TokenId id : ids) {
+    const std::string_view spelling = piece(id);
+    if (!spelling.empty()) pieces.emplace_back(spelling);
+  }
+  return decoder_.decode(std::move(pieces));
 }
 
 std::string Tokenizer::normalized(std::string_view text) const {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,11 @@ class Tokenizer {
   [[nodiscard]] std::vector<TokenId> encode(std::string_view text,
                                             std::string_view where = "text") const;
 
+  // Text of `ids`, special tokens as they are spelled: what transformers 5 makes of them, which
+  // leaves the spaces of byte-pair tokenizers alone whatever clean_up_tokenization_spaces says. Ids
+  // that there are none of are left out. Throws Error(kBadInput) if the decoder is not known.
+  [[nodiscard]] std::string decode(std::span<const TokenId> ids) const;
+
   [[nodiscard]] const SpecialTokens& special() const { return special_; }
   // One more than the largest id: what an embedding table must have at least.
   [[nodiscard]] TokenId id_limit() const { return static_cast<TokenId>(pieces_.size()); }
@@ -53,6 +59,7 @@ class Tokenizer {
   std::optional<TokenId> unknown_;
   SpecialTokens special_;
   MergeTable merges_;
+  TokenDecoder decoder_;
   AddedTokenMatcher raw_added_;
   AddedTokenMatcher normalized_added_;
   std::array<TokenId, 256> byte_ids_;               // -1 where there is none

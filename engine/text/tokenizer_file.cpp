@@ -71,6 +71,7 @@ class Reader {
     read_vocab();
     read_merges();
     read_added();
+    file_.decoder = TokenDecoder::parse(root_.find("decoder"), where_);
     return std::move(file_);
   }
 

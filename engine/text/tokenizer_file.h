@@ -12,6 +12,7 @@
 
 #include "engine/text/added_tokens.h"
 #include "engine/text/byte_pair.h"
+#include "engine/text/token_decoder.h"
 
 namespace abba::text {
 
@@ -35,6 +36,7 @@ struct TokenizerFile {
   std::optional<TokenId> unknown;  // for characters outside the vocabulary
   bool fuse_unknown = false;
   std::vector<AddedToken> added;
+  TokenDecoder decoder;
   SpecialTokens special;
 };
 

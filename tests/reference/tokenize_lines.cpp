@@ -1,7 +1,8 @@
-// abba_tokenize_lines DIR [--prompts | --answers]: the C++ side of
+// abba_tokenize_lines DIR [--prompts | --answers | --decode]: the C++ side of
 // tests/reference/tokenizer_oracle.py. Reads one JSON value a line from standard input and prints
 // one line for each: for a string its token ids; with --prompts for {"state":, "question":,
-// "max_len":, "head_max_len":} the row's ids, a bar and the markers, or "refused: " and the reason.
+// "max_len":, "head_max_len":} the row's ids, a bar and the markers, or "refused: " and the reason;
+// with --decode for a list of ids the JSON string of their text.
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -83,6 +84,10 @@ int run(const std::string& directory, std::string_view mode) {
       append_prompt(tokenizer, value, out);
     } else if (mode == "--answers") {
       append_answer(value, out);
+    } else if (mode == "--decode") {
+      std::vector<text::TokenId> ids;
+      for (const auto& item : value.items) ids.push_back(std::stoi(item.text));
+      out += text::python_dumps(text::PyValue::of_string(tokenizer.decode(ids)));
     } else {
       append_numbers(tokenizer.encode(value.text), out);
     }
@@ -96,8 +101,10 @@ int run(const std::string& directory, std::string_view mode) {
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc == 3 ? argv[2] : "";
-  if (argc < 2 || argc > 3 || (argc == 3 && mode != "--prompts" && mode != "--answers")) {
-    std::cerr << "usage: abba_tokenize_lines TOKENIZER_DIR [--prompts | --answers] < LINES\n";
+  const bool known = mode == "--prompts" || mode == "--answers" || mode == "--decode";
+  if (argc < 2 || argc > 3 || (argc == 3 && !known)) {
+    std::cerr
+        << "usage: abba_tokenize_lines TOKENIZER_DIR [--prompts | --answers | --decode] < LINES\n";
     return 2;
   }
   try {

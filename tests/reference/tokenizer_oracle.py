@@ -4,9 +4,9 @@
     tokenizer_oracle.py TOOL --environment VENV [--count N] [--seed N]
 
 TOOL is abba_tokenize_lines. Three tokenizers (built-in, English, multilingual), COUNT distinct strings of
-each class, then prompt rows and answers against the rules written down below, then published rows. Three
-canaries must be flagged: the strings without NFC, rows that keep the oldest ids of a list, other logits. Exits 1 on any
-difference, 77 if the environment is missing (1 if ABBA_REQUIRE_ORACLE=1).
+each class, windows of ids back to text, then prompt rows and answers against the rules written down below, then
+published rows. Four canaries must be flagged: the strings without NFC, rows that keep the oldest ids of a list, windows
+without their first id, other logits. Exits 1 on any difference, 77 if the environment is missing (1 if ABBA_REQUIRE_ORACLE=1).
 """
 import argparse
 import glob
@@ -14,6 +14,7 @@ import json
 import math
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -255,6 +256,44 @@ def check_tokenizer(report, tool, directory, count, seed):
             report.must_differ("text without NFC", actual,
                                [joined(wrong.encode(text, add_special_tokens=False).ids) for text in texts])
     total += check_prompts(report, tool, directory, encode, special_of(directory, tokenizer), strings, seed, name)
+    return total + check_decode(report, tool, directory, strings, seed, name)
+
+
+# Decoders as published tokenizers have them; null joins the spellings by spaces.
+GEMMA = {"type": "Sequence", "decoders": [
+    {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]}
+METASPACE = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+
+
+def check_decode(report, tool, directory, strings, seed, name):
+    """Windows of encoded text, which end within characters, and ids drawn at random, back to text."""
+    from tokenizers import Tokenizer
+
+    with open(os.path.join(directory, "tokenizer.json"), encoding="utf-8") as file:
+        read = json.load(file)
+    is_byte_level, total = read["pre_tokenizer"]["type"] == "ByteLevel", 0
+    for decoder in [BYTE_LEVEL, None] if is_byte_level else [GEMMA, METASPACE, None]:
+        rng = random.Random(f"{seed}/decode")
+        tokenizer = Tokenizer.from_str(json.dumps(read | {"decoder": decoder}))
+        limit = max(tokenizer.get_vocab(with_added_tokens=True).values()) + 1
+        windows = [[rng.randrange(limit) for _ in range(rng.randint(0, 40))] for _ in range(500)]
+        for kind in strings.CLASSES:
+            for text in strings.distinct(kind, 100):
+                ids = tokenizer.encode(text, add_special_tokens=False).ids
+                start = rng.randint(0, len(ids))
+                windows.append(ids[start:rng.randint(start, len(ids))])
+        kind = (decoder or {"type": "no decoder"})["type"]
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
+                json.dump(read | {"decoder": decoder}, file)
+            shutil.copy(os.path.join(directory, "tokenizer_config.json"), folder)
+            actual = run_tool(tool, folder, windows, "--decode")
+        expected = [json.dumps(tokenizer.decode(ids, skip_special_tokens=False), ensure_ascii=False) for ids in windows]
+        report.compare(f"{name}/decode {kind}", windows, expected, actual)
+        report.must_differ("windows without their first id", actual, [
+            json.dumps(tokenizer.decode(ids[1:], skip_special_tokens=False), ensure_ascii=False) for ids in windows])
+        total += len(windows)
     return total
 
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -230,6 +231,44 @@ TEST(Metaspace, UnknownCharactersWithoutByteFallback) {
   json.find("model")->set("unk_token", nullptr);
   const auto dropped = Tokenizer::parse(json.dump(), metaspace_config());
   EXPECT_THAT(pieces(dropped, "xya"), ElementsAre("▁a"));
+}
+
+// What transformers 5 prints of the same ids; the oracle compares thousands more.
+TEST(Decode, ByteLevelGivesBackTheTextAndMarksBrokenCharacters) {
+  const Tokenizer tokenizer = builtin_tokenizer();
+  const std::string text = "It 's here , isn 't it ?  \n\tcafé 漢字 🙂 [SEP]";
+  const std::vector<TokenId> ids = tokenizer.encode(text);
+  EXPECT_EQ(tokenizer.decode(ids), text);  // spaces before punctuation stay
+  EXPECT_EQ(tokenizer.decode({}), "");
+  const std::vector<TokenId> emoji = tokenizer.encode("🙂");
+  ASSERT_GT(emoji.size(), 1U);
+  EXPECT_EQ(tokenizer.decode(std::span(emoji).first(emoji.size() - 1)), "\xEF\xBF\xBD");
+  const std::vector<TokenId> beyond = {tokenizer.id_limit() + 5, -1};
+  EXPECT_EQ(tokenizer.decode(beyond), "");
+}
+
+TEST(Decode, MetaspaceByEachDecoder) {
+  const auto decoded = [](const char* decoder, const char* text) {
+    base::Json json = metaspace_json();
+    json.set("decoder", base::parse_json(decoder, "decoder"));
+    const auto tokenizer = Tokenizer::parse(json.dump(), metaspace_config());
+    return tokenizer.decode(tokenizer.encode(text));
+  };
+  const char* sequence =
+      R"({"type": "Sequence", "decoders": [
+          {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+          {"type": "ByteFallback"}, {"type": "Fuse"}]})";
+  EXPECT_EQ(decoded(sequence, "ab 漢 a"), " ab 漢 a");
+  const char* metaspace =
+      R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true})";
+  EXPECT_EQ(decoded(metaspace, "ab a"), "ab a");
+  EXPECT_EQ(decoded("null", "ab a"), "▁ab ▁a");
+  try {
+    decoded(R"({"type": "WordPiece"})", "ab");
+    ADD_FAILURE() << "a decoder that is not known must be named";
+  } catch (const base::Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("WordPiece"));
+  }
 }
 
 }  // namespace
