@@ -167,12 +167,24 @@ void add_decide(CLI::App& app) {
   command->add_option("--noul", options.questions.nouls, "\"Question?\", answered true or false");
   command->add_option("--requests", options.requests,
                       "JSON lines {\"state\", \"questions\"} instead; - is standard input");
-  command->add_option("--max-len", options.max_len, "Tokens of a row, at most");
-  command->add_option("--head-max-len", options.head_max_len, "Of question and options");
+  CLI::Option* row = command->add_option("--max-len", options.max_len, "Tokens of a row, at most");
+  CLI::Option* head =
+      command->add_option("--head-max-len", options.head_max_len, "Of question and options");
+  CLI::Option* whole =
+      command->add_flag("--long", options.in_windows, "Read a state longer than a row in windows");
+  whole->excludes(row)->excludes(head)->excludes("--requests");
+  command->add_option("--window", options.windows.window, "State tokens of a window")
+      ->check(CLI::Range(1, 8192))
+      ->needs(whole);
+  command->add_option("--stride", options.windows.stride, "Tokens from one window to the next")
+      ->check(CLI::Range(1, 8192))
+      ->needs(whole);
   command->add_option("--lang", options.language, "Language of the state, for its temperatures");
   command->add_flag("--json", options.json, "Print JSON on a terminal too");
-  command->add_flag("--rows", options.rows, "Add token ids, markers and logits to the JSON");
-  command->add_flag("--spans", options.spans, "Print where the time went to standard error");
+  command->add_flag("--rows", options.rows, "Add token ids, markers and logits to the JSON")
+      ->excludes(whole);
+  command->add_flag("--spans", options.spans, "Print where the time went to standard error")
+      ->excludes(whole);
   command->callback([] { decide(options); });
 }
 

@@ -177,6 +177,10 @@ void decide(const Decide& options) {
   request.head_max_len = options.head_max_len;
   request.language = options.language;
   const auto model = load_model(options.model);
+  if (options.in_windows) {
+    const PyValue value = runtime::answer_long(model->runtime, request, options.windows);
+    return print_out(text::python_dumps(value) + "\n");
+  }
   runtime::SpanLog spans(steady_ns);
   const runtime::Response response = model->runtime.answer(request, &spans);
   const bool table = stdout_is_terminal() && !options.json && !options.rows;

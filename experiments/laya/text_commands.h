@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/long_answer.h"
 #include "engine/runtime/runtime.h"
 
 namespace abba::laya {
@@ -49,6 +50,8 @@ struct Decide {
   std::string requests;  // a file of JSON lines {"state", "questions"[, "max_len", ...]}, or "-"
   std::optional<std::int64_t> max_len, head_max_len;
   std::string language;
+  bool in_windows = false;  // a state longer than a row is read whole, in windows; always JSON
+  runtime::WindowOptions windows;
   bool json = false;   // also on a terminal
   bool rows = false;   // adds token ids, markers and logits to the JSON
   bool spans = false;  // where the time went, to standard error

@@ -73,6 +73,29 @@ class Decide(LayaTest):
         whole = self.laya("decide", self.checkpoint, "--requests", "-", input=state).stdout
         self.assertEqual(list(json.loads(whole)["answers"]), list(QUESTIONS))
 
+    def test_a_long_state_is_read_in_windows(self):
+        state = "Nothing to report. " * 400 + "Please refund the duplicate charge."
+        cut = self.decide(state, "--questions", "questions.json")
+        self.assertTrue(cut["usage"]["truncated"])
+        read = self.decide(state, "--questions", "questions.json", "--long")
+        self.assertEqual(list(read["answers"]), list(QUESTIONS))
+        count = read["usage"]["windows"]
+        self.assertGreater(count, 5)
+        self.assertEqual(read["usage"]["truncated"], 0)
+        for answer in read["answers"].values():
+            window = answer["window"]
+            self.assertEqual(list(window), ["index", "token_start", "token_end", "count"])
+            self.assertEqual(window["count"], count)
+            self.assertLess(window["token_start"], window["token_end"])
+        self.assertEqual(self.decide(STATE, "--questions", "questions.json", "--long")["answers"],
+                         self.decide(STATE, "--questions", "questions.json")["answers"])
+        for words, expected in [(("--window", 40), "--long"), (("--long", "--max-len", 64), "--max-len"),
+                                (("--long", "--rows"), "--rows"),
+                                (("--long", "--window", 40, "--stride", 50), "passes over tokens")]:
+            with self.subTest(words=words):
+                self.refused("decide", self.checkpoint, state, "--questions", "questions.json", *words,
+                             expected=expected)
+
     def test_a_terminal_gets_a_table(self):
         master, slave = pty.openpty()
         process = subprocess.Popen([LAYA, "decide", self.checkpoint, STATE, "--questions",

@@ -269,7 +269,8 @@ class Serve(LayaTest):
             seen["slow"].append(read_reply(slow)[:12])
 
     def many_clients(self, seconds, clients=64):
-        server = Server(self, "--max-in-flight", clients + 4, "--timeout", 2, "--max-wait", 100)
+        server = Server(self, "--max-in-flight", clients + 4, "--timeout", 2, "--max-wait", 100,
+                        "--keep-alive", 100)
         requests = [json.dumps(request_of(i)).encode() for i in range(24)]
         serial = [server.ask(body) for body in requests]
         self.assertEqual({status for status, _, _ in serial}, {200})
