@@ -69,9 +69,10 @@ class BlockRun {
                    std::to_string(planned_.slot_order.size());
   }
 
-  record::SlotRequest request_for(std::int64_t slot_id) const {
+  // The slot's number and its place in the block, which an injected effect may ask for.
+  record::SlotRequest request_for(const record::Slot& slot) const {
     record::SlotRequest request;
-    request.slot_id = std::to_string(slot_id);
+    request.slot_id = std::to_string(slot.id) + "/s" + std::to_string(slot.position);
     request.workload = planned_.workload;
     request.boundaries = boundaries_;
     request.warmup = counts_.warmup;
@@ -107,7 +108,7 @@ class BlockRun {
     slot.start_ns = session_.with.clock.steady_ns();
     slot.idle_gap_ns = slot.start_ns - session_.last_slot_end_ns;
     try {
-      const record::SlotRequest request = request_for(slot.id);
+      const record::SlotRequest request = request_for(slot);
       record::SlotReply reply = worker.slot(request);
       require_complete(arm, request, reply);
       take(slot, std::move(reply));
@@ -147,7 +148,7 @@ class BlockRun {
           result_.text = "stopped on request between two interleaved requests";
           break;
         }
-        const auto request = both.request(arm, request_for(slots[arm].id));
+        const auto request = both.request(arm, request_for(slots[arm]));
         record::SlotReply reply = arms_.worker(arm).slot(request);
         require_complete(arm, request, reply);
         both.take(arm, std::move(reply), slots[arm]);

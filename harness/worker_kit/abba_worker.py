@@ -152,7 +152,7 @@ class _Injection:
 
     def __init__(self, inject=None):
         self.effects, self.slots, self.requests = [], 0, 0
-        self.now = {}
+        self.now, self.clock_read_ns = {}, 0
         for effect in [] if inject is None else inject if isinstance(inject, list) else [inject]:
             kind = effect.get("kind") if isinstance(effect, dict) else None
             if kind not in self.KINDS:
@@ -162,12 +162,16 @@ class _Injection:
             if not isinstance(amount, (int, float)) or not 0 <= amount <= most:
                 raise Refused("bad_inject", f"inject: {key!r} must be a number from 0 to {most:g}")
             modulus, remainder = effect.get("slots", [1, 0])
-            self.effects.append((kind, amount, max(1, modulus), remainder))
+            position = effect.get("position")
+            if position is not None and (not isinstance(position, int) or not 0 <= position <= 1000):
+                raise Refused("bad_inject", "inject: 'position' must be a number from 0 to 1000")
+            self.effects.append((kind, amount, max(1, modulus), remainder, position))
 
-    def begin_slot(self):
+    def begin_slot(self, slot_id):
         self.now = dict.fromkeys(self.KINDS, 0)
-        for kind, amount, modulus, remainder in self.effects:
-            if self.slots % modulus == remainder:
+        place = slot_id.rpartition("/s")[2]  # "17/s2" is the third slot of its block
+        for kind, amount, modulus, remainder, position in self.effects:
+            if self.slots % modulus == remainder and position in (None, int(place) if place.isdigit() else -1):
                 self.now[kind] += amount
         self.slots += 1
 
@@ -180,8 +184,9 @@ class _Injection:
         if self.effects:
             now = now_ns()
             extra = (self.now["spin"] * (now - start) + self.now["delay"]
-                     + self.now["drift"] * self.requests)
-            _spin_until(now + int(extra))
+                     + self.now["drift"] * self.requests - 1.5 * self.clock_read_ns)
+            if extra > 0:
+                _spin_until(now + int(extra))
 
 
 def _spin_until(deadline):
@@ -270,7 +275,8 @@ class Session:
         load_ns = now_ns() - start
         self.loaded, self.injection = True, injection
         self.worker.level = dict(effective.get("factors", factors))
-        setup = dict(effective.get("setup_ns", {}), load=load_ns, clock_read=_clock_read_ns())
+        self.injection.clock_read_ns = _clock_read_ns()
+        setup = dict(effective.get("setup_ns", {}), load=load_ns, clock_read=self.injection.clock_read_ns)
         return {"type": "load", "settings": effective.get("settings", settings),
                 "factors": self.worker.level, "device": effective.get("device"),
                 "memory": effective.get("memory", _resident_memory()), "setup_ns": setup,
@@ -331,7 +337,8 @@ class Session:
         outermost = self.worker.active_boundaries[0]
         recorder = _Recorder(outermost, self.worker.metrics, warmup + requests, max_spans,
                              self.injection)
-        samples = self.timed_loop(recorder, workload, warmup, warmup + requests, interval_ns)
+        samples = self.timed_loop(recorder, workload, warmup, warmup + requests, interval_ns,
+                                    slot_id)
         start_ns, duration_ns, failed, failure_text = samples
         digest = ""
         if message.get("digest", True) and self.worker.stages and \
@@ -355,13 +362,13 @@ class Session:
                            if any(value is not None for value in values)},
                 "allocations": -1, "digest": digest}
 
-    def timed_loop(self, recorder, workload, warmup, total, interval_ns):
+    def timed_loop(self, recorder, workload, warmup, total, interval_ns, slot_id):
         worker, injection, rotate = self.worker, self.injection, workload["rotate"]
         whole_call = not next(b["parent"] for b in self.boundaries
                               if b["name"] == recorder.outermost)
         starts, durations, failed, failure_text = [0] * total, [0] * total, [], ""
         worker.recorder = recorder
-        injection.begin_slot()
+        injection.begin_slot(slot_id)
         gc.collect()
         gc_was_enabled = gc.isenabled()
         gc.disable()
@@ -432,10 +439,13 @@ class Session:
 
 
 def _clock_read_ns():
-    reads, start = 1000, now_ns()
-    for _ in range(reads):
-        last = now_ns()
-    return (last - start) / reads
+    reads, best = 100, math.inf
+    for _ in range(10):  # the quickest row: the others may hold an interruption
+        start = now_ns()
+        for _ in range(reads):
+            last = now_ns()
+        best = min(best, last - start)
+    return best / reads
 
 
 def _resident_memory():

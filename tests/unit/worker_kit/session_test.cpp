@@ -79,6 +79,8 @@ TEST_F(SessionTest, RefusalsHaveACodeAndTheConversationGoesOn) {
   EXPECT_EQ(code(R"({"type":"load","factors":{"mode":"divide"}})"), "unknown_level");
   EXPECT_EQ(code(R"({"type":"load","inject":{"kind":"magic"}})"), "bad_inject");
   EXPECT_EQ(code(R"({"type":"load","inject":{"kind":"spin","fraction":-1}})"), "bad_inject");
+  EXPECT_EQ(code(R"({"type":"load","inject":{"kind":"delay","ns":1,"position":-1}})"),
+            "bad_inject");
   EXPECT_EQ(code(R"({"type":"load","settings":{"refuse":true}})"), "no_file");
   EXPECT_EQ(code(R"({"type":"prepare","workload":{"input":{}}})"), "bad_message");
   EXPECT_EQ(code(R"({"type":"prepare","workload":{"id":"w","input":{"n":-1}}})"), "failed");

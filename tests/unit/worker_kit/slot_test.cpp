@@ -182,6 +182,23 @@ TEST_F(SlotTest, AnEffectOfOnePositionComesInEverySecondSlot) {
   }
 }
 
+TEST_F(SlotTest, AnEffectOfAPlaceInTheBlockFollowsTheSlotId) {
+  load(R"({"kind":"delay","ns":100000,"position":2})");
+  const auto duration = [this](const char* id) {
+    slot(0, 1);  // prepared
+    const Json answer = Json::parse(session_.answer(
+        std::string(R"({"type":"slot","workload":"w","warmup":0,"requests":11,"slot_id":")") + id +
+        "\"}"));
+    EXPECT_EQ(answer["slot_id"].text(), id);
+    return median(integers(answer["duration_ns"]));
+  };
+  EXPECT_GT(duration("17/s2"), 120'000);
+  EXPECT_LT(duration("18/s3"), 120'000);
+  EXPECT_LT(duration("2"), 120'000) << "an id without a place has no such effect";
+  EXPECT_LT(duration("19/s2x"), 120'000);
+  EXPECT_LT(duration("20/s"), 120'000);
+}
+
 TEST_F(SlotTest, PacedRequestsStartWhenTheyAreDue) {
   const std::int64_t before = abba_worker::now_ns();
   const Json answer = slot(1, 5, R"(,"interval_ms":2)");
