@@ -18,6 +18,9 @@ int withdraw_command(const Options& options);
 int run_command(const Options& options);
 int try_command(const Options& options);
 
+int power_command(const Options& options);
+int calibrate_command(const Options& options);
+
 int report_command(const Options& options);
 int list_command(const Options& options);
 int show_command(const Options& options);

@@ -36,6 +36,10 @@ void collect(const fs::path& folder, const std::string& id, std::vector<fs::path
       throw base::Error(base::ErrorCode::kBadInput, start.string(),
                         "cannot be read: " + error.message() + "; check its permissions");
     }
+    // Runs of a calibration are no experiment of the project: `calibrate` alone reads them.
+    if (entries->is_directory(error) && entries->path() == folder / "calibration") {
+      entries.disable_recursion_pending();
+    }
     if (entries->is_regular_file(error) && is_run_file(entries->path())) {
       files.push_back(entries->path());
     }

@@ -314,7 +314,7 @@ class Executor {
     const bool nothing_timed =
         result_.error && !result_.measured && !with_.resume &&
         (*result_.error != ErrorCode::kBroken || (is_stopped && !result_.started));
-    if (result_.measured) {
+    if (result_.measured && with_.with_report) {
       report();
     }
     if (!result_.error) {

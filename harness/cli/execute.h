@@ -20,6 +20,7 @@ struct Execution {
   std::filesystem::path resume_file;  // empty = the latest unfinished run of this registration
   std::filesystem::path output;       // empty = the usual place
   bool quiet = false;
+  bool with_report = true;  // write and print it at the end
   bool require_device = false;
   manifest::AttemptKind kind = manifest::AttemptKind::kExploratory;  // of an exploratory run
 };

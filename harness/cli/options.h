@@ -17,6 +17,8 @@ struct Options {
   bool json = false;           // check, plan, report, list, doctor
   double request_ms = 0;       // plan: how long one request takes, 0 = unknown
   double start_s = 1;          // plan: how long a worker takes to start
+  double effect_percent = 0;   // power: the effect wanted, 0 = the usual ones
+  std::string machine_class;   // power: empty = this machine's
   std::string supersede;       // register
   bool do_register = false;    // run --register
   bool exploratory = false;    // run
@@ -24,6 +26,11 @@ struct Options {
   std::string resume_file;     // run --resume FILE, or empty = the latest unfinished
   std::string output;          // run: the run file to write
   bool quiet = false;          // run, try: no progress, no summary
+  int runs = 20;               // calibrate: of the two largest series
+  double minutes = 0;          // calibrate: begin no run after that, 0 = no limit
+  bool quick = false;          // calibrate
+  bool no_runs = false;        // calibrate: judge what is stored
+  bool record_now = false;     // calibrate: conclude with the runs there are
   std::string latest;          // report --latest ID
   bool html = false;           // report
   bool law_off = false;        // report --json --law-off

@@ -31,7 +31,7 @@ class CommandLine {
         "`abba COMMAND --help` says what a command takes, writes and refuses.\n\n"
         "Exit codes: 0 done; 2 bad usage or manifest; 3 not what was registered or bound; 4 the\n"
         "preflight or the outputs failed, nothing was timed; 5 broken or stopped, data kept;\n"
-        "7 evidence or conformance does not check out.");
+        "6 not decided; 7 evidence or conformance does not check out.");
     manifest_commands();
     run_commands();
     result_commands();
@@ -82,6 +82,7 @@ class CommandLine {
     plan->add_option("--start-s", options_.start_s, "a guess of one worker start's seconds")
         ->check(CLI::Validator(positive_number, ""));
     plan->add_flag("--json", options_.json, "for programs");
+    power_command();
     CLI::App* reg = with_manifest(
         "register", "freeze decisions and sources before measuring",
         "Writes M.lock.json beside M.json and an event in ledger/; commit both. Starts no worker.\n"
@@ -120,6 +121,7 @@ class CommandLine {
     run->add_flag("--quiet", options_.quiet, "no progress, no summary");
     takes_require(run);
     resume_ = run->get_option("--resume");
+    calibrate_command();
     CLI::App* quick = add(
         "try", "compare two commands right now: abba try \"./old\" \"./new\"",
         "Exploratory: no manifest, no registration. Each command is one quoted word. In it\n"
@@ -145,6 +147,40 @@ class CommandLine {
     quick->add_flag("--quiet", options_.quiet, "no progress");
     takes_device(quick);
     takes_require(quick);
+  }
+
+  void power_command() {
+    CLI::App* power = add(
+        "power", "what a plan can see, from stored A/A runs",
+        "The effect that the planned passes find and the passes that an effect needs, at 80 and\n"
+        "90 % power, from the A/A runs of this machine class below results/. Without a manifest:\n"
+        "`standard` on one workload.");
+    power->add_option("manifest", options_.manifest, "the experiment's JSON file");
+    power->add_option("--effect", options_.effect_percent, "the effect wanted, in per cent")
+        ->check(CLI::Validator(positive_number, ""));
+    power->add_option("--class", options_.machine_class,
+                      "of another machine class, a folder's name below results/calibration");
+    power->add_flag("--json", options_.json, "for programs");
+  }
+
+  void calibrate_command() {
+    CLI::App* calibrate = with_manifest(
+        "calibrate", "measure the harness itself on this machine",
+        "Takes an A/A manifest of one workload under standard. Runs it as it is and with effects\n"
+        "that the workers inject, into results/calibration/CLASS/, relabels stored passes, and\n"
+        "writes a record that reports cite. Stop it at any time; the same command goes on (exit 6\n"
+        "while runs are missing, 7 if the calibration does not hold).");
+    calibrate->add_flag("--quick", options_.quick, "few runs, no record: to see that it works");
+    calibrate->add_option("--minutes", options_.minutes, "begin no run after that many minutes")
+        ->check(CLI::Validator(positive_number, ""));
+    calibrate->add_option("--runs", options_.runs, "of the A/A series and of the largest effect")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    calibrate->add_flag("--no-runs", options_.no_runs, "judge what is stored, measure nothing");
+    calibrate->add_flag("--record-now", options_.record_now,
+                        "write the record though runs are missing; it says how many there are");
+    calibrate->add_flag("--json", options_.json, "for programs");
+    calibrate->add_flag("--quiet", options_.quiet, "no progress");
   }
 
   void result_commands() {

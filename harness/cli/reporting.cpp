@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
+#include "harness/cli/calibration_files.h"
 #include "harness/cli/context.h"
 #include "harness/manifest/attempts.h"
 #include "harness/manifest/ledger.h"
@@ -83,6 +84,7 @@ report::ReportContext report_context(const fs::path& run_file, const record::Run
   context.attempts_before =
       manifest::count_attempts(manifest::attempts_file(project), run.manifest.id).total() +
       finished_before(run, project);
+  context.calibration = calibration_text(run, project);
   context.standing = verify_file(run_file, project).sentence;
   return context;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "harness/calibration/calibration_notes.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
@@ -233,6 +234,12 @@ int explain_command(const Options& options) {
     }
   }
   for (const auto& note : run::note_table()) {
+    if (wanted.empty() || wanted == note.code) {
+      explain_row(note.code, note.severity, note.explanation);
+      found = true;
+    }
+  }
+  for (const auto& note : calibration::note_table()) {
     if (wanted.empty() || wanted == note.code) {
       explain_row(note.code, note.severity, note.explanation);
       found = true;

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "harness/calibration/calibration_notes.h"
 #include "harness/cli/command_words.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
@@ -126,6 +127,9 @@ TEST(Notes, no_code_is_used_twice) {
     EXPECT_FALSE(note.explanation.empty());
   }
   for (const auto& note : stats::note_table()) {
+    ++seen[note.code];
+  }
+  for (const auto& note : calibration::note_table()) {
     ++seen[note.code];
   }
   for (const auto& [code, count] : seen) {

@@ -1,0 +1,27 @@
+#include "harness/calibration/calibration_notes.h"
+
+namespace abba::calibration {
+namespace {
+
+using record::Severity;
+
+constexpr NoteEntry kNotes[] = {
+    {kNoRecord, Severity::kInfo,
+     "No calibration record of this machine class was there when the run began, so how often the "
+     "harness is wrong here is not known. Measure it with `abba calibrate`."},
+    {kStaleRecord, Severity::kInfo,
+     "The newest calibration record of this machine class is more than 30 days older than the run. "
+     "Repeat `abba calibrate`."},
+    {kFailedRecord, Severity::kDoubt,
+     "The newest calibration of this machine class did not hold: the harness gave more wrong "
+     "answers than its plan allows, or missed known effects. Read the record before believing a "
+     "verdict from there."},
+};
+
+}  // namespace
+
+std::span<const NoteEntry> note_table() {
+  return kNotes;
+}
+
+}  // namespace abba::calibration

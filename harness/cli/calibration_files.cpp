@@ -1,0 +1,90 @@
+#include "harness/cli/calibration_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/base/sha256.h"
+#include "harness/calibration/calibration_notes.h"
+#include "harness/calibration/machine_class.h"
+#include "harness/host/device_probe.h"
+#include "harness/host/identity.h"
+#include "harness/report/format.h"
+
+namespace abba::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kSecondsOfADay = 86400;
+constexpr std::int64_t kStaleDays = 30;
+constexpr std::size_t kShownDigits = 12;
+
+std::optional<calibration::Citation> newest_before(const fs::path& folder, const std::string& utc) {
+  std::optional<calibration::Citation> newest;
+  for (const fs::path& file : record_files(folder)) {
+    auto found = calibration::citation(base::parse_json_file(file.string()), file.string());
+    if (found.utc <= utc && (!newest || newest->utc < found.utc)) {
+      found.digest = base::sha256_file(file);
+      newest = std::move(found);
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
+std::string machine_class_here(const record::DeviceWish& wish) {
+  auto identity = host::host_identity();
+  if (wish.wanted != "none") {
+    for (const host::Device& device : host::open_device_probe()->devices()) {
+      if (wish.wanted == "any" || wish.wanted == device.uuid) {
+        identity.push_back({"device", "name", device.name});
+        break;
+      }
+    }
+  }
+  return calibration::machine_class(identity);
+}
+
+fs::path calibration_folder(const manifest::Project& project, const std::string& machine_class) {
+  return project.root / "results" / "calibration" / machine_class;
+}
+
+std::vector<fs::path> record_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".json") {
+      files.push_back(it->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string calibration_text(const record::RunRecord& run, const manifest::Project& project) {
+  const std::string name = calibration::machine_class(run.identity);
+  const auto found = newest_before(calibration_folder(project, name), run.started_utc);
+  if (!found) {
+    return "";
+  }
+  const std::int64_t days = std::max<std::int64_t>(
+      0,
+      (report::unix_seconds(run.started_utc) - report::unix_seconds(found->utc)) / kSecondsOfADay);
+  std::string text =
+      fmt::format("{} ({}, record {}, {} old when the run began)", found->sentence, name,
+                  found->digest.substr(0, kShownDigits), report::counted(days, "day"));
+  if (!found->holds) {
+    text += fmt::format("; {}: that calibration did not hold", calibration::kFailedRecord);
+  }
+  if (days > kStaleDays) {
+    text += fmt::format("; {}: that is more than {} days", calibration::kStaleRecord, kStaleDays);
+  }
+  return text;
+}
+
+}  // namespace abba::cli

@@ -1,0 +1,88 @@
+"""abba calibrate with real workers: runs, goes on where it was stopped, writes a record, and reports cite it."""
+import hashlib
+import json
+import subprocess
+
+import project
+from project import ABBA, ENVIRONMENT, SAXPY, ProjectTest, saxpy_manifest, unittest
+
+OF_ANY_OUTCOME = (0, 7)  # noise may break a bound here; what must hold is looked at one by one
+
+
+def equal_arms(**changes):
+    manifest = saxpy_manifest(
+        [SAXPY], id="calibration", independent_variable="none", arms={"A": {}, "B": {}},
+        workloads=[{"id": "w", "input": {"n": 20000}}],
+        protocol={"preset": "standard", "blocks": 2, "order": "interleaved", "load": "expected",
+                  "on_taint": "keep", "slot": {"warmup": 1, "warmup_ms": 0, "requests": 8}},
+        outputs="bitwise", success={"claim": "equivalent", "harm_limit": 0.5})
+    manifest.update(changes)
+    return manifest
+
+
+class Calibrate(ProjectTest):
+    def calibrate(self, path, *words, codes=OF_ANY_OUTCOME):
+        done = subprocess.run([ABBA, "calibrate", str(path), "--json", *words], cwd=self.root, env=ENVIRONMENT,
+                              text=True, capture_output=True, timeout=110)
+        self.assertIn(done.returncode, codes, done.stderr)
+        return done, json.loads(done.stdout)
+
+    def test_a_quick_one_goes_on_where_it_was_stopped(self):
+        path = self.write(equal_arms())
+        done, record = self.calibrate(path, "--quick", "--minutes", "0.0001", codes=(6,))
+        self.assertRegex(done.stderr, r"abba: not complete: \d+ runs are missing")
+        first = next((self.root / ".abba/calibration").glob("*/equal/001.sqlite"))
+        before = first.stat().st_mtime_ns
+        self.assertEqual([run["file"] for run in record["runs"]], ["equal/001.sqlite"])
+        done, record = self.calibrate(path, "--quick")
+        self.assertEqual(first.stat().st_mtime_ns, before, "a stored run is not run again")
+        self.assertEqual(len(record["runs"]), 10)
+        self.assertEqual({series["name"]: series["runs"] for series in record["series"]},
+                         {"equal": 2, "spin-2-percent": 1, "spin-1-percent": 1, "spin-0_5-percent": 1,
+                          "spin-0_25-percent": 1, "delay": 1, "one-position": 1, "drift": 1, "hidden-delay": 1})
+        checks = {check["name"]: check for check in record["checks"]}
+        for name in ("law", "law-applies", "clock-drop", "delay", "hidden-delay"):
+            self.assertTrue(checks[name]["holds"], checks[name])
+        self.assertEqual(checks["intervals"]["of"], 200)
+        self.assertEqual(list(self.root.glob("results/*")), [], "a quick one is nothing to cite")
+
+    def test_a_record_is_written_once_and_cited_by_later_reports(self):
+        path = self.write(equal_arms())
+        other = self.write(saxpy_manifest([SAXPY], id="other"))
+        self.assertIn("N090", self.abba("explain", "N090").stdout)
+        self.abba("run", other, "--exploratory", "--quiet")
+        earlier = max((self.root / ".abba/exploratory/other").glob("*.sqlite"))
+        self.assertIn("No calibration record", self.abba("report", earlier).stdout)
+        self.calibrate(path, "--runs", "1", "--minutes", "0.0001", "--record-now")
+        records = list((self.root / "results/calibration").glob("*/*.json"))
+        self.assertEqual(len(records), 1)
+        again, _ = self.calibrate(path, "--runs", "1", "--no-runs", "--record-now")
+        self.assertIn("says the same", again.stderr)
+        self.assertEqual(list((self.root / "results/calibration").glob("*/*.json")), records)
+        self.abba("run", other, "--exploratory", "--quiet")
+        later = max((self.root / ".abba/exploratory/other").glob("*.sqlite"))
+        self.assertNotEqual(earlier, later)
+        digest = hashlib.sha256(records[0].read_bytes()).hexdigest()
+        self.assertIn(f"record {digest[:12]}, 0 days old", self.abba("report", later).stdout)
+        self.assertIn("No calibration record", self.abba("report", earlier).stdout,
+                      "a report does not change because a record came later")
+        self.assertNotIn("calibration", self.abba("list").stdout)
+
+    def test_another_manifest_is_refused(self):
+        for change, words in (
+                ({"independent_variable": "loop", "arms": {"A": {"factors": {"loop": "plain"}},
+                                                           "B": {"factors": {"loop": "unrolled"}}}},
+                 "is no A/A manifest"),
+                ({"workloads": [{"id": "w", "input": {"n": 1}}, {"id": "v", "input": {"n": 2}}]}, "2 workloads"),
+                ({"success": {"claim": "faster"}}, "declares no success.harm_limit"),
+                ({"protocol": {"preset": "quick"}}, "another preset than standard"),
+                ({"arms": {"A": {"program": ["true"], "reads": "wall"}, "B": {"program": ["true"], "reads": "wall"}},
+                  "outputs": "none"}, "arms that are programs")):
+            path = self.write(equal_arms(**change), "refused")
+            self.assertIn(words, self.abba("calibrate", path, exit_code=2).stderr)
+            path.unlink()
+
+
+if __name__ == "__main__":
+    assert project
+    unittest.main()
