@@ -1,7 +1,8 @@
 // Text of any bytes through both kinds of tokenizer, and tokenizer files of any bytes through the
 // reader. Promises: refusals are Errors; ids lie in the vocabulary; without added tokens the
-// byte-level pieces spell the normalized text.
+// byte-level pieces spell the normalized text, and that comes back; windows of ids are UTF-8.
 #include <map>
+#include <span>
 
 #include "engine/base/error.h"
 #include "engine/text/prompt.h"
@@ -41,7 +42,8 @@ std::string check_ids(const Tokenizer& tokenizer, std::string_view text, bool by
   constexpr abba::text::TokenId kFirstAdded = 50254;
   std::string together;
   bool has_added = false;
-  for (const auto id : tokenizer.encode(text)) {
+  const auto ids = tokenizer.encode(text);
+  for (const auto id : ids) {
     if (id < 0 || id >= tokenizer.id_limit()) return "an id outside of the vocabulary";
     has_added = has_added || id >= kFirstAdded || id < 2;
     if (byte_level && !has_added) together += spelled(tokenizer.piece(id));
@@ -49,6 +51,11 @@ std::string check_ids(const Tokenizer& tokenizer, std::string_view text, bool by
   if (byte_level && !has_added && together != abba::text::nfc(text)) {
     return "the pieces do not spell the text";
   }
+  if (byte_level && !has_added && tokenizer.decode(ids) != together)
+    return "another text comes back";
+  const std::span<const abba::text::TokenId> window(ids);  // may end within a character
+  const std::string part = tokenizer.decode(window.subspan(ids.size() / 3, ids.size() / 2));
+  if (abba::text::first_invalid_utf8(part)) return "a window gives text that is no UTF-8";
   return "";
 }
 
@@ -100,6 +107,8 @@ int main(int argc, char** argv) {
                           "\xef\xbb\xbf",
                           "\xe1\x84\x80\xe1\x85\xa1",
                           "\"vocab\"",
+                          "\"decoder\": {\"type\": \"ByteLevel\"},",
+                          "\"decoder\": {\"type\": \"Fuse\"},",
                           "null",
                           "-1",
                           "[]",
