@@ -34,6 +34,7 @@ struct Snapshot {
   std::int64_t time_ns = 0;
   std::map<int, CpuTimes> cpus;
   std::map<pid_t, ProcessUsage> workers;
+  std::int64_t children_ns = -1;  // of programs that have ended
 };
 
 }  // namespace
@@ -139,6 +140,7 @@ struct EnvironmentWatch::Impl {
     Snapshot now;
     now.time_ns = clock.steady_ns();
     now.cpus = read_cpu_times(options.root);
+    now.children_ns = read_children_cpu_ns(options.root);
     for (const pid_t pid : workers) {
       const auto usage = read_process_usage(options.root, pid);
       if (usage) now.workers[pid] = *usage;
@@ -191,10 +193,13 @@ struct EnvironmentWatch::Impl {
     const auto cpus = static_cast<std::int64_t>(options.experiment_cpus.size());
     exposure.steal_ns = std::max<std::int64_t>(0, steal_ns);
     exposure.steal_resolution_ns = cpus * cpu_tick_ns();
-    const std::int64_t own_ns = worker_delta(after, active, &ProcessUsage::cpu_ns);
+    // A program that is started for each slot has ended by now: its time is that of our children.
+    const bool ended = active <= 0;
+    const std::int64_t own_ns = ended ? since(before.children_ns, after.children_ns)
+                                      : worker_delta(after, active, &ProcessUsage::cpu_ns);
     if (own_ns < 0) return;
     exposure.foreign_ns = std::max<std::int64_t>(0, busy_ns - own_ns);
-    exposure.foreign_resolution_ns = (cpus + 1) * cpu_tick_ns();
+    exposure.foreign_resolution_ns = (cpus + (ended ? 2 : 1)) * cpu_tick_ns();
   }
 
   std::int64_t worker_delta(const Snapshot& after, pid_t pid,

@@ -138,6 +138,15 @@ std::optional<ProcessUsage> read_process_usage(const SystemRoot& root, pid_t pid
   return usage;
 }
 
+std::int64_t read_children_cpu_ns(const SystemRoot& root) {
+  const std::vector<std::string> stat = stat_fields(root.proc / "self");
+  constexpr std::size_t kChildrenUser = 13, kChildrenSystem = 14;
+  if (stat.size() <= kChildrenSystem) return -1;
+  const auto user = to_whole(stat[kChildrenUser]);
+  const auto system = to_whole(stat[kChildrenSystem]);
+  return user && system ? (*user + *system) * cpu_tick_ns() : -1;
+}
+
 std::vector<std::pair<std::string, std::string>> read_fields(const fs::path& file) {
   std::vector<std::pair<std::string, std::string>> fields;
   std::ifstream stream(file);

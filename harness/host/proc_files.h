@@ -42,6 +42,10 @@ struct ProcessUsage {  // since the process started, over all its threads
 // Nothing if the process is gone.
 std::optional<ProcessUsage> read_process_usage(const SystemRoot& root, pid_t pid);
 
+// CPU time of this process's children that have ended and been waited for, with theirs; -1 if
+// unreadable. Its parts are rounded to cpu_tick_ns().
+std::int64_t read_children_cpu_ns(const SystemRoot& root);
+
 std::vector<pid_t> read_threads(const SystemRoot& root, pid_t pid);
 
 // "Key:   value" lines, first stanza only.

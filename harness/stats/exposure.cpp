@@ -71,18 +71,18 @@ std::optional<double> slot_value(const Readings& readings, const record::Slot& s
                                  const Condition& condition) {
   const auto& map = condition.under_load ? readings.under_load : readings.all;
   double total = 0;
-  bool any = false;
+  bool known = false;  // a sum without its first part would be told too small
   for (const std::string_view key : condition.keys) {
     const auto found = map.find({slot.id, std::string(key)});
     if (found != map.end() && found->second.sum >= 0) {
       total += found->second.sum / found->second.count;
-      any = true;
+      known = known || key == condition.keys.front();
     }
   }
   const double wall = static_cast<double>(slot.end_ns - slot.start_ns);
   const bool is_share = condition.scale == ExposureScale::kShare;
   const bool is_ratio = condition.scale == ExposureScale::kRatio;
-  if (!any || (is_share && wall <= 0) || (is_ratio && total <= 0)) {
+  if (!known || (is_share && wall <= 0) || (is_ratio && total <= 0)) {
     return std::nullopt;
   }
   return is_share ? total / wall : total;

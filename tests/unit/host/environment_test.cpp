@@ -111,6 +111,33 @@ TEST_F(Watch, ReadingsCarryTheSlotAndTheReasonOfWhatIsMissing) {
   EXPECT_TRUE(watch_->take_readings().empty());
 }
 
+// A program that is started for each slot: no process lives when the slot ends.
+TEST_F(Watch, TimeOfEndedProgramsIsNotForeign) {
+  const auto children = [this](std::int64_t user_ticks, std::int64_t system_ticks) {
+    system_.write("proc/self/stat", "9 (abba) S 1 1 1 0 -1 0 0 0 0 0 5 5 " +
+                                        std::to_string(user_ticks) + " " +
+                                        std::to_string(system_ticks) + " 20 0 1 0\n");
+  };
+  const auto slot_of_program = [&](std::int64_t busy_ticks) {
+    children(100, 30);
+    system_.set_cpus({{100, 900, 0}, {200, 800, 0}});
+    watch_->before_slot(6, 0);
+    clock_.advance_ns(1000 * kMs);
+    system_.set_cpus({{100, 1000, 0}, {200 + busy_ticks, 800, 0}});
+    children(150, 35);
+    return watch_->after_slot();
+  };
+  const SlotExposure quiet = slot_of_program(56);
+  EXPECT_EQ(quiet.foreign_ns, cpu_tick_ns());
+  EXPECT_EQ(taint(quiet, Load::kQuiet), "");
+  const SlotExposure busy = slot_of_program(95);
+  EXPECT_EQ(busy.foreign_ns, 40 * cpu_tick_ns());
+  EXPECT_EQ(taint(busy, Load::kQuiet), "cpu-load");
+  std::filesystem::remove(system_.root().proc / "self/stat");
+  watch_->before_slot(7, 0);
+  EXPECT_EQ(watch_->after_slot().foreign_ns, -1) << "unreadable is not zero";
+}
+
 TEST_F(Watch, AVanishedWorkerIsUnreadableNotZero) {
   watch_->before_slot(1, kActive);
   std::filesystem::remove_all(system_.root().proc / "77");

@@ -46,6 +46,14 @@ double jitter(const record::Slot& slot) {
   return static_cast<double>(slot.id * 7919 % 13) / 13;
 }
 
+TEST(Exposure, StolenTimeAloneIsNotToldAsForeignPlusStolen) {
+  const auto run = run_with([](const record::Slot& slot, record::RunRecord& into) {
+    put(into, slot, "after", "steal.cpu", 1000 * jitter(slot));
+  });
+  EXPECT_TRUE(rows_of(run).empty()) << "what other programs took is not known";
+  EXPECT_TRUE(has_note(run, "N026"));
+}
+
 TEST(Exposure, AClockDropInOneArmIsFoundAndJudged) {
   const auto run = run_with([](const record::Slot& slot, record::RunRecord& into) {
     put(into, slot, "during", "gpu.sm_clock", (slot.arm == "A" ? 1980 : 1881) + jitter(slot));
