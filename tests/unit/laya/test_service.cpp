@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <limits>
 #include <new>
 
 #include "engine/base/error.h"
@@ -129,6 +130,21 @@ TEST(Service, ADrainWaitsForAReplyThatIsBeingMade) {
   EXPECT_TRUE(server.drain(20));
   EXPECT_EQ(status.get(), 200);
   EXPECT_THROW(HttpClient(server.port()), base::Error);
+}
+
+// A worker's own connection lies idle while another arm is measured; a stranger's is let go.
+TEST(Service, AnIdleConnectionIsLetGoUnlessItMayLieForEver) {
+  Executor executor(4);
+  DecisionService service(options(), executor,
+                          [](const runtime::Request&) { return runtime::Response{}; });
+  HttpServer brief({.idle_timeout_s = 0.1}, service);
+  HttpServer patient({.idle_timeout_s = std::numeric_limits<double>::infinity()}, service);
+  HttpClient to_brief(brief.port());
+  HttpClient to_patient(patient.port());
+  EXPECT_EQ(to_patient.post("/v1/systemone", kBody).status, 200);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  EXPECT_THROW(to_brief.post("/v1/systemone", kBody), base::Error);
+  EXPECT_EQ(to_patient.post("/v1/systemone", kBody).status, 200);
 }
 
 }  // namespace
