@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #include "engine/base/error.h"
 #include "engine/base/source_stamp.h"
 #include "engine/cpu/isa.h"
 #include "experiments/laya/engine_backend.h"
+#include "experiments/laya/published_stage.h"
 
 namespace abba::laya {
 
@@ -23,7 +25,8 @@ constexpr const char* kModel = "model";
 constexpr const char* kEncoder = "encoder";
 constexpr const char* kDefaultCheckpoint = "checkpoint";  // the files entry of most workloads
 
-// The stages of outputs(): what the heads read, what they answer, and the order of ranked rows.
+// The stages of outputs(): what the heads read, what they answer, the order of ranked rows (and
+// kPublished).
 constexpr const char* kConsumed = "consumed";
 constexpr const char* kLogits = "logits";
 constexpr const char* kActions = "action_logits";
@@ -118,7 +121,7 @@ abba_worker::Description LayaWorker::describe() {
   description.version = ABBA_VERSION;
   description.source_stamp = base::source_stamp();
   description.boundaries = {{kModel}, {kEncoder, kModel}};
-  description.stages = {kConsumed, kLogits, kActions, kRanking};
+  description.stages = {kConsumed, kLogits, kActions, kRanking, kPublished};
   for (const ops::VariantTable& table : ops::variant_tables()) {
     description.factors.push_back(factor_of(table));
   }
@@ -306,6 +309,26 @@ void LayaWorker::request() {
   }
 }
 
+// What a client would read of the rows.
+Tensor LayaWorker::published_rows(const std::vector<PreparedBatch>& batches) const {
+  const checkpoint::ModelConfig& config = selected_->loaded->network.config();
+  const text::Temperatures temperatures = text::Temperatures::of(config);
+  const auto actions = static_cast<std::size_t>(config.action_count);
+  std::vector<float> numbers;
+  for (const PreparedBatch& batch : batches) {
+    const auto options = static_cast<std::size_t>(batch.plan->shape.options);
+    for (std::size_t b = 0; b < batch.batch->counts.size(); ++b) {
+      const std::span<const float> logits(batch.decision.logits);
+      const std::span<const float> action_logits(batch.decision.actions);
+      append_published(
+          batch.batch->types[b],
+          logits.subspan(b * options, static_cast<std::size_t>(batch.batch->counts[b])),
+          action_logits.subspan(b * actions, actions), temperatures, numbers);
+    }
+  }
+  return abba_worker::make_tensor(kPublished, {size_of(numbers)}, numbers.data());
+}
+
 // What the heads read, of every batch: row 0 and the markers of each row. A plan holds its last
 // batch only, so batches that share one are run again first.
 std::vector<float> LayaWorker::hidden_rows(const std::vector<PreparedBatch>& batches) const {
@@ -366,6 +389,7 @@ std::vector<Tensor> LayaWorker::outputs(const std::vector<std::string>& stages, 
     });
     tensors.push_back(ranking_tensor(order));
   }
+  if (wanted(stages, kPublished)) tensors.push_back(published_rows(batches));
   return tensors;
 }
 

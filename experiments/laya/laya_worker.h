@@ -50,6 +50,7 @@ class LayaWorker : public abba_worker::Worker {
   static std::int64_t count_launches(const PreparedWorkload& prepared);
   void run_batch(PreparedBatch& batch);
   [[nodiscard]] std::vector<float> hidden_rows(const std::vector<PreparedBatch>& batches) const;
+  [[nodiscard]] abba_worker::Tensor published_rows(const std::vector<PreparedBatch>& batches) const;
 
   EngineSettings settings_;
   std::map<std::string, std::string> files_;

@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/runtime/batching.h"
+#include "experiments/laya/published_stage.h"
 
 namespace abba::laya {
 
@@ -19,7 +20,6 @@ namespace {
 constexpr const char* kModelBoundary = runtime::kModel;
 constexpr const char* kEncoderBoundary = runtime::kEncoder;
 constexpr const char* kDefaultCheckpoint = "checkpoint";
-constexpr const char* kPublished = "published";  // a stage of text requests
 
 std::int64_t size_of(const auto& container) {
   return static_cast<std::int64_t>(container.size());
@@ -65,22 +65,6 @@ std::vector<float> consumed_rows(const runtime::Response& response, model::Netwo
   return all;
 }
 
-// The probabilities as a client reads them, rounded to four decimals, question after question; of a
-// noul question both that of false and that of true, whose sum is 1 as published.
-std::vector<float> published_numbers(const runtime::Response& response) {
-  std::vector<float> numbers;
-  for (const runtime::AnsweredQuestion& answered : response.answered) {
-    const text::Answer& answer = answered.answer;
-    if (answered.question.type == text::QuestionType::kNoul) {
-      numbers.push_back(static_cast<float>(1 - answer.value));
-      numbers.push_back(static_cast<float>(answer.value));
-      continue;
-    }
-    for (const double p : answer.probabilities) numbers.push_back(static_cast<float>(p));
-  }
-  return numbers;
-}
-
 double expected_option(const runtime::AnsweredQuestion& answered) {
   double value = 0;
   for (std::size_t i = 0; i < answered.answer.exact.size(); ++i) {
@@ -115,7 +99,6 @@ abba_worker::Description TextWorker::describe() {
                             {kEncoderBoundary, kModelBoundary},
                             {kEngineBoundary, kHttpBoundary},
                             {kHttpBoundary}};
-  description.stages.push_back(kPublished);
   description.workload_form.set(
       "input", description.workload_form["input"].text() +
                    ", at boundary model or encoder; {\"request\": NAME} or {\"request\": "
@@ -246,7 +229,10 @@ std::vector<Tensor> TextWorker::outputs(const std::vector<std::string>& stages, 
   }
   if (wanted("ranking")) tensors.push_back(ranking_of(response));
   if (wanted(kPublished)) {
-    const std::vector<float> answers = published_numbers(response);
+    std::vector<float> answers;
+    for (const runtime::AnsweredQuestion& answered : response.answered) {
+      append_published(answered.question.type, answered.answer, answers);
+    }
     tensors.push_back(abba_worker::make_tensor(kPublished, {size_of(answers)}, answers.data()));
   }
   return tensors;

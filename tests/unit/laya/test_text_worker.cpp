@@ -117,6 +117,23 @@ TEST_F(TextWorkerTest, TheAnswersThatAClientReadsAreAStage) {
   EXPECT_GT(numbers[0], 0);
 }
 
+// The harness takes every stage that is declared for granted, of rows as of text.
+TEST_F(TextWorkerTest, EveryDeclaredStageIsThereForRowsAndForText) {
+  const std::vector<std::string> declared = worker_.describe().stages;
+  for (const char* input : {R"({"request": "score"})", R"({"shape": [3, 48], "seed": 1})"}) {
+    prepare(input, "[]");
+    std::vector<std::string> shown;
+    for (const auto& tensor : worker_.outputs({}, true)) shown.push_back(tensor.stage);
+    EXPECT_EQ(shown, declared) << input;
+    for (const std::string& stage : declared) {
+      const auto tensors = worker_.outputs({stage}, true);
+      ASSERT_EQ(tensors.size(), 1U) << stage;
+      EXPECT_EQ(tensors[0].stage, stage);
+      EXPECT_FALSE(tensors[0].data.empty()) << stage;
+    }
+  }
+}
+
 TEST_F(TextWorkerTest, WhatCannotBeTimedIsSaid) {
   const auto failure = [&](const Json& answer) {
     EXPECT_EQ(answer["failed"].items().size(), 5U);
