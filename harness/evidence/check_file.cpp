@@ -4,6 +4,7 @@
 
 #include "harness/record/names.h"
 #include "harness/store/chain.h"
+#include "harness/store/private_words.h"
 
 namespace abba::evidence {
 namespace {
@@ -112,7 +113,8 @@ std::string check_verdict_table(Database& database, const record::Analysis& anal
     if (rows.bytes(0) != verdict.workload || rows.bytes(1) != verdict.metric ||
         rows.bytes(2) != verdict.boundary || rows.bytes(3) != record::name(verdict.word) ||
         !same(rows.real(4), verdict.effect) || !same(rows.real(5), verdict.deciding.low) ||
-        !same(rows.real(6), verdict.deciding.high) || rows.bytes(7) != verdict.reason) {
+        !same(rows.real(6), verdict.deciding.high) ||
+        store::filled_text(database, rows.bytes(7)) != verdict.reason) {
       return "the table of verdicts differs from the analysis on workload " + verdict.workload;
     }
   }

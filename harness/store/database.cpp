@@ -66,7 +66,9 @@ int open_flags(Database::Mode mode) {
     case Database::Mode::kMemory:
       break;
   }
-  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | kUnshared;
+  // Its name, ":memory:", says what it is; as a flag it would also make VACUUM INTO write to
+  // memory.
+  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | kUnshared;
 }
 
 }  // namespace
@@ -140,6 +142,11 @@ int Statement::column_count() const {
   return sqlite3_column_count(statement_);
 }
 
+std::string Statement::column_name(int column) const {
+  const char* name = sqlite3_column_name(statement_, column);
+  return name == nullptr ? "" : name;
+}
+
 Statement::Kind Statement::kind(int column) const {
   switch (sqlite3_column_type(statement_, column)) {
     case SQLITE_INTEGER:
@@ -190,6 +197,7 @@ Database::Database(const std::string& path, Mode mode)
 Database Database::from_bytes(const std::string& path, std::string_view bytes, bool writable) {
   Database database(path, Mode::kMemory);
   database.reading_ = !writable;
+  database.limit();  // also a copy that is migrated came from outside
   const auto size = static_cast<sqlite3_int64>(bytes.size());
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size()));
   if (copy == nullptr) {
@@ -229,9 +237,12 @@ void Database::harden() {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
-  if (!reading_) {
-    return;
+  if (reading_) {
+    limit();
   }
+}
+
+void Database::limit() {
   constexpr std::array kLimits = {std::pair{SQLITE_LIMIT_LENGTH, 256 << 20},
                                   std::pair{SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
                                   std::pair{SQLITE_LIMIT_COLUMN, 100},

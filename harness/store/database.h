@@ -43,6 +43,7 @@ class Statement {
 
   enum class Kind { kNull, kInteger, kReal, kText, kBlob };
   [[nodiscard]] int column_count() const;
+  [[nodiscard]] std::string column_name(int column) const;
   [[nodiscard]] Kind kind(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;             // NULL reads as NaN
@@ -82,6 +83,7 @@ class Database {
  private:
   void close();
   void harden();
+  void limit();        // what a statement may cost, for content from outside
   std::string* path_;  // owned; statements refer to it, so it must not move
   bool reading_;
   sqlite3* connection_ = nullptr;

@@ -90,17 +90,19 @@ Database open_run(const std::string& path, const OpenOptions& options) {
                 "is an SQLite database of another program, no run file");
   }
   database.execute("PRAGMA cell_size_check = ON");
+  const std::int64_t version = database.integer("PRAGMA user_version");
+  if (version > kSchemaVersion) {
+    migrate(database);  // refuses
+  }
+  // Before anything that the schema could bend, and before a migration replaces what may be false.
+  require_own_schema(database);
   if (options.check) {
     check_whole(database);
   }
-  if (database.integer("PRAGMA user_version") < kSchemaVersion) {
-    Database copy = migrated_copy(
-        path, compressed ? std::move(bytes) : base::read_file(path, options.max_bytes));
-    require_own_schema(copy);
-    return copy;
+  if (version < kSchemaVersion) {
+    return migrated_copy(path,
+                         compressed ? std::move(bytes) : base::read_file(path, options.max_bytes));
   }
-  migrate(database);  // only refuses newer layouts here
-  require_own_schema(database);
   return database;
 }
 

@@ -6,6 +6,7 @@
 #include "harness/record/names.h"
 #include "harness/store/chain.h"
 #include "harness/store/open_run.h"
+#include "harness/store/private_words.h"
 #include "harness/store/record_json.h"
 #include "harness/store/run_file.h"
 
@@ -66,7 +67,7 @@ void read_run_row(Database& database, RunRecord& run) {
   run.analysis_version = row.text(3);
   run.program_version = row.text(4);
   run.state = named<record::RunState>(row, 5, database);
-  run.state_text = row.text(6);
+  run.state_text = filled_text(database, row.bytes(6));
   run.finished_utc = row.text(7);
   run.resumed = small(row, 8, database);
   run.head_digest = database.text("SELECT digest FROM chain ORDER BY seq DESC LIMIT 1");
@@ -176,8 +177,8 @@ void read_preflight(Database& database, RunRecord& run) {
   }
   Statement notes = database.prepare("SELECT code, severity, place, text FROM note ORDER BY id");
   while (notes.step()) {
-    run.notes.push_back(
-        {notes.text(0), named<record::Severity>(notes, 1, database), notes.text(2), notes.text(3)});
+    run.notes.push_back({notes.text(0), named<record::Severity>(notes, 1, database), notes.text(2),
+                         filled_text(database, notes.bytes(3))});
   }
 }
 
@@ -201,7 +202,7 @@ void read_passes(Database& database, RunRecord& run) {
     pass.index = small(rows, 1, database);
     pass.phase = named<record::Phase>(rows, 2, database);
     pass.superseded = rows.integer(3) != 0;
-    pass.why = rows.text(4);
+    pass.why = filled_text(database, rows.bytes(4));
     pass.start_ns = rows.integer(5);
     pass.end_ns = rows.integer(6);
   }
@@ -229,7 +230,7 @@ void read_blocks(Database& database, RunRecord& run) {
     block.slot_order = rows.text(5);
     block.taint = rows.text(6);
     block.failed = rows.integer(7) != 0;
-    block.failure = rows.text(8);
+    block.failure = filled_text(database, rows.bytes(8));
   }
 }
 
@@ -349,6 +350,13 @@ std::optional<record::Analysis> read_analysis(const std::string& path) {
   }
   record::Analysis analysis;
   from_json(json, path + ": analysis", analysis);
+  analysis.headline = filled_text(database, analysis.headline);
+  for (record::Verdict& verdict : analysis.verdicts) {
+    verdict.reason = filled_text(database, verdict.reason);
+  }
+  for (record::Note& note : analysis.notes) {
+    note.text = filled_text(database, note.text);
+  }
   return analysis;
 }
 

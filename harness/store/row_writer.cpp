@@ -305,7 +305,7 @@ void RowWriter::notes(const std::vector<record::Note>& notes) {
   Statement row = database_.prepare(
       "INSERT INTO note (entry, code, severity, place, text) VALUES (?, ?, ?, ?, ?)");
   for (const record::Note& note : notes) {
-    row.run(entry_, note.code, record::name(note.severity), note.where, note.text);
+    row.run(entry_, note.code, record::name(note.severity), note.where, withheld(note.text));
   }
 }
 
@@ -319,7 +319,7 @@ void RowWriter::pass(const record::Pass& pass) {
 
 void RowWriter::block(std::int64_t pass_id, const record::Block& block) {
   block_.run(block.id, entry_, pass_id, record::name(block.phase), block.workload, block.boundary,
-             block.slot_order, block.taint, block.failed, block.failure);
+             block.slot_order, block.taint, block.failed, withheld(block.failure));
   for (const record::Slot& item : block.slots) {
     slot(block.id, item);
   }
@@ -356,19 +356,6 @@ void RowWriter::samples(std::int64_t slot_id, const std::vector<record::Sample>&
   for (; next < samples.size(); ++next) {
     bind_sample(sample_, 0, slot_id, samples[next]);
     sample_.step();
-  }
-}
-
-void RowWriter::analysis(const record::Analysis& analysis) {
-  document("analysis", to_json(analysis).dump());
-  Statement row = database_.prepare(
-      "INSERT INTO verdict (entry, ordinal, workload, metric, boundary, is_primary, word, effect, "
-      "low, high, level, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  int ordinal = 0;
-  for (const record::Verdict& verdict : analysis.verdicts) {
-    row.run(entry_, ordinal++, verdict.workload, verdict.metric, verdict.boundary, verdict.primary,
-            record::name(verdict.word), verdict.effect, verdict.deciding.low, verdict.deciding.high,
-            verdict.deciding.level, verdict.reason);
   }
 }
 

@@ -29,6 +29,9 @@ class RowWriter {
   // Stores a private string and returns its key: the one wanted, or one with the entry's number if
   // that is taken by another text.
   std::string private_string(const std::string& key, const std::string& text);
+  // `text` with the private words in it, and the host's name, stored apart and replaced by marks:
+  // for what programs and errors say, which the chain covers and nobody could redact later.
+  std::string withheld(const std::string& text);
   // Sets a mutable column and logs it; the value it has already is no change.
   void change(const char* table, std::int64_t row, const char* column, const std::string& value);
 
@@ -46,6 +49,7 @@ class RowWriter {
   void worker(const record::WorkerProcess& worker);
   void identity(const record::Identity& identity);
   void output_check(const record::OutputCheck& check);
+  std::string mark_of(const std::string& word);
   void slot(std::int64_t block_id, const record::Slot& slot);
   void samples(std::int64_t slot_id, const std::vector<record::Sample>& samples);
 

@@ -192,7 +192,7 @@ void RunFile::end_pass(std::int64_t pass_id, std::int64_t end_ns) {
 void RunFile::supersede_pass(std::int64_t pass_id, std::string_view why) {
   impl_->commit("pass superseded", [&](RowWriter& rows) {
     rows.change("pass", pass_id, "superseded", "1");
-    rows.change("pass", pass_id, "why", std::string(why));
+    rows.change("pass", pass_id, "why", rows.withheld(std::string(why)));
   });
 }
 
@@ -215,7 +215,7 @@ std::string RunFile::finish(record::RunState state, std::string_view text,
   ABBA_CHECK(state != record::RunState::kRunning);
   impl_->commit("finished", [&](RowWriter& rows) {
     rows.change("run", 1, "state", std::string(record::name(state)));
-    rows.change("run", 1, "state_text", std::string(text));
+    rows.change("run", 1, "state_text", rows.withheld(std::string(text)));
     rows.change("run", 1, "finished_utc", std::string(finished_utc));
   });
   impl_->finished = true;

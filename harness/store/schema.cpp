@@ -59,12 +59,19 @@ void migrate(Database& database, std::span<const Migration> steps) {
 }
 
 void require_own_schema(Database& database) {
+  const std::int64_t version = database.integer("PRAGMA user_version");
+  if (version < 0 || version > kSchemaVersion) {
+    throw base::Error(base::ErrorCode::kBadInput, database.path(),
+                      "names layout " + std::to_string(version) + ", which does not exist");
+  }
   Database own("own schema", Database::Mode::kMemory);
-  migrate(own);
+  if (version > 0) {
+    migrate(own, migrations().first(static_cast<std::size_t>(version)));
+  }
   if (schema_text(database) != schema_text(own)) {
     throw base::Error(base::ErrorCode::kBadInput, database.path(),
                       "its tables or views are not those of a run file of layout " +
-                          std::to_string(kSchemaVersion) + "; it was altered or is damaged");
+                          std::to_string(version) + "; it was altered or is damaged");
   }
 }
 

@@ -27,8 +27,9 @@ std::span<const Migration> migrations();
 // if the database is newer than the last step.
 void migrate(Database& database, std::span<const Migration> steps = migrations());
 
-// Throws Error(kBadInput) unless the tables, indexes and views are exactly those of this version: a
-// hostile file may put a view or a lax table in the place of ours.
+// Throws Error(kBadInput) unless the tables, indexes and views are exactly those of the layout that
+// the database names (one we know): a hostile file may put a view or a lax table in the place of
+// ours, and a migration that replaces it would hide that.
 void require_own_schema(Database& database);
 
 }  // namespace abba::store

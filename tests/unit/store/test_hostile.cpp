@@ -75,6 +75,49 @@ TEST_F(Hostile, AForeignSchemaIsRefused) {
   EXPECT_THAT(refusal(path_), HasSubstr("not those of a run file"));
 }
 
+// What SQLite itself would run when the file is read: each is refused before it runs.
+TEST_F(Hostile, TriggersVirtualTablesAndIndexesOfExpressionsAreRefused) {
+  for (const char* sql :
+       {"CREATE TRIGGER t AFTER INSERT ON note BEGIN DELETE FROM sample; END",
+        "CREATE VIRTUAL TABLE v USING fts5(x)", "CREATE INDEX i ON note (length(text))",
+        "CREATE VIEW sample_too AS SELECT * FROM sample",
+        "CREATE TABLE other (a CHECK (a > randomblob(9)))"}) {
+    base::write_file_atomically(path_, bytes_);
+    edit(sql);
+    EXPECT_THAT(refusal(path_), HasSubstr("not those of a run file")) << sql;
+    const std::string compressed = xz_compress(base::read_file(path_));
+    EXPECT_THAT(refusal(with("hostile.sqlite.xz", compressed)), HasSubstr("not those of a run"));
+  }
+}
+
+// A published file of the first layout with its view replaced: the migration, which drops that
+// view, must not hide it.
+TEST_F(Hostile, AForeignViewInAnOlderLayoutIsRefused) {
+  const std::string published = ABBA_RESULTS "/quickstart/20261129T171303Z-82a87f31.sqlite.xz";
+  base::write_file_atomically(path_,
+                              xz_decompress(base::read_file(published), published, 1U << 30U));
+  EXPECT_EQ(refusal(path_), "");
+  edit("DROP VIEW v_verdict_input; CREATE VIEW v_verdict_input AS SELECT 1 AS pass_value");
+  EXPECT_THAT(refusal(path_), HasSubstr("not those of a run file of layout 1"));
+  edit("DROP VIEW v_verdict_input");
+  EXPECT_THAT(refusal(path_), HasSubstr("not those of a run file of layout 1"));
+  edit("PRAGMA user_version = -3");
+  EXPECT_THAT(refusal(path_), HasSubstr("layout -3, which does not exist"));
+}
+
+TEST_F(Hostile, StatementsOverAnUntrustedFileAreLimited) {
+  for (const bool from_bytes : {false, true}) {
+    Database database = from_bytes ? Database::from_bytes(path_, bytes_, false)
+                                   : Database(path_, Database::Mode::kRead);
+    EXPECT_THROW(database.execute("SELECT load_extension('x')"), base::Error);
+    EXPECT_THROW(database.execute("ATTACH ':memory:' AS a; ATTACH ':memory:' AS b"), base::Error);
+    EXPECT_THROW(database.execute("SELECT " + std::string(2 << 20U, ' ') + "1"), base::Error);
+    EXPECT_THROW(database.execute("SELECT zeroblob(300 << 20)"), base::Error);
+    EXPECT_THROW(database.execute("UPDATE sqlite_schema SET sql = ''"), base::Error);
+    EXPECT_THROW(database.execute("DELETE FROM sample"), base::Error);
+  }
+}
+
 TEST_F(Hostile, WrongWordsAndDanglingRowsAreRefused) {
   edit("UPDATE run SET state = 'glorious'");
   EXPECT_THAT(refusal(path_), HasSubstr("glorious"));
