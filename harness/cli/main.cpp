@@ -19,27 +19,17 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"check", abba::cli::check_command},
-    {"diff", abba::cli::diff_command},
-    {"plan", abba::cli::plan_command},
-    {"power", abba::cli::power_command},
-    {"register", abba::cli::register_command},
-    {"preflight", abba::cli::preflight_command},
-    {"build", abba::cli::build_command},
-    {"ledger", abba::cli::ledger_command},
-    {"withdraw", abba::cli::withdraw_command},
-    {"run", abba::cli::run_command},
-    {"try", abba::cli::try_command},
-    {"calibrate", abba::cli::calibrate_command},
-    {"report", abba::cli::report_command},
-    {"list", abba::cli::list_command},
-    {"show", abba::cli::show_command},
-    {"verify", abba::cli::verify_command},
-    {"explain", abba::cli::explain_command},
-    {"doctor", abba::cli::doctor_command},
-    {"worker-check", abba::cli::worker_check_command},
-    {"laya", abba::cli::laya_command},
-    {"completions", abba::cli::completions_command},
+    {"check", abba::cli::check_command},       {"diff", abba::cli::diff_command},
+    {"plan", abba::cli::plan_command},         {"power", abba::cli::power_command},
+    {"register", abba::cli::register_command}, {"preflight", abba::cli::preflight_command},
+    {"build", abba::cli::build_command},       {"ledger", abba::cli::ledger_command},
+    {"withdraw", abba::cli::withdraw_command}, {"run", abba::cli::run_command},
+    {"try", abba::cli::try_command},           {"calibrate", abba::cli::calibrate_command},
+    {"report", abba::cli::report_command},     {"list", abba::cli::list_command},
+    {"show", abba::cli::show_command},         {"verify", abba::cli::verify_command},
+    {"export", abba::cli::export_command},     {"explain", abba::cli::explain_command},
+    {"doctor", abba::cli::doctor_command},     {"worker-check", abba::cli::worker_check_command},
+    {"laya", abba::cli::laya_command},         {"completions", abba::cli::completions_command},
 };
 
 int dispatch(const Options& options) {

@@ -34,8 +34,12 @@ struct Options {
   std::string latest;          // report --latest ID
   bool html = false;           // report
   bool law_off = false;        // report --json --law-off
-  std::string out;             // report --out FILE
+  std::string out;             // report, export: --out FILE
   bool all = false;            // list: exploratory runs too
+  bool csv = false;            // export
+  bool jsonl = false;          // export
+  bool with_private = false;   // export: host names, paths and command lines stay in the bundle
+  std::string table;           // export --csv: which, empty = samples
   std::string reason;          // withdraw
   std::string input;           // try, worker-check: a workload's input as JSON
   std::string device;          // try, worker-check: "any" or a UUID, empty = none

@@ -208,10 +208,29 @@ class CommandLine {
     CLI::App* verify =
         add("verify", "recompute digests, chain and published numbers",
             "Offline, one row a check; exit 7 and the place where it does not check out.");
-    verify->add_option("run", options_.words, run_file)->required()->expected(1);
+    verify->add_option("run", options_.words, run_file + " or bundle (.zip)")
+        ->required()
+        ->expected(1);
+    export_command(run_file);
     CLI::App* explain = add("explain", "what a coded note means", "abba explain N050");
     explain->add_option("note", options_.words, "a code like N012; without it, all of them")
         ->expected(0, 1);
+  }
+
+  void export_command(const std::string& run_file) {
+    CLI::App* out =
+        add("export", "a run as a bundle to publish, as CSV or as JSON lines",
+            "Without --csv or --jsonl a zip with manifest, lock, ledger events, run file, report,\n"
+            "commands and a script that recomputes the results; `abba verify` checks it.\n"
+            "The same run gives the same bytes. Host names, paths and command lines are\n"
+            "withheld; what is withheld is listed, and the digests stay whole.");
+    out->add_option("run", options_.words, run_file)->required()->expected(1);
+    auto* csv = out->add_flag("--csv", options_.csv, "one table, on standard output");
+    out->add_flag("--jsonl", options_.jsonl, "every row, on standard output")->excludes(csv);
+    out->add_option("--table", options_.table, "of --csv: a table or view, without it the samples")
+        ->needs(csv);
+    out->add_flag("--with-private", options_.with_private, "the bundle keeps private strings");
+    out->add_option("--out", options_.out, "the file to write; a bundle without it: RUN.zip here");
   }
 
   void machine_commands() {

@@ -7,6 +7,7 @@
 #include "engine/base/text.h"
 #include "harness/cli/calibration_files.h"
 #include "harness/cli/context.h"
+#include "harness/cli/version.h"
 #include "harness/manifest/attempts.h"
 #include "harness/manifest/ledger.h"
 #include "harness/stats/analyze.h"
@@ -36,16 +37,6 @@ std::vector<std::string> commands_to_reproduce(const fs::path& run_file,
   return commands;
 }
 
-std::string stem(const fs::path& run_file) {
-  std::string name = run_file.filename().string();
-  for (const std::string end : {".xz", ".sqlite"}) {
-    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
-      name.resize(name.size() - end.size());
-    }
-  }
-  return name;
-}
-
 // Runs of this experiment, under any registration, that the ledger says were finished before this
 // one began. Those that failed or were stopped are attempts.
 int finished_before(const record::RunRecord& run, const manifest::Project& project) {
@@ -62,6 +53,22 @@ int finished_before(const record::RunRecord& run, const manifest::Project& proje
 
 }  // namespace
 
+std::string run_stem(const fs::path& run_file) {
+  std::string name = run_file.filename().string();
+  for (const std::string end : {".xz", ".sqlite"}) {
+    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
+      name.resize(name.size() - end.size());
+    }
+  }
+  return name;
+}
+
+int attempts_before(const record::RunRecord& run, const manifest::Project& project) {
+  return static_cast<int>(
+      manifest::count_attempts(manifest::attempts_file(project), run.manifest.id).total() +
+      finished_before(run, project));
+}
+
 std::string shown_path(const fs::path& path, const manifest::Project& project) {
   const fs::path absolute = path.is_absolute() ? path : fs::absolute(path);
   const std::string relative =
@@ -73,6 +80,7 @@ evidence::VerifyResult verify_file(const fs::path& run_file, const manifest::Pro
   evidence::VerifyOptions options;
   options.ledger_folder = (project.root / "manifests" / "ledger").string();
   options.analyze = [](const record::RunRecord& run) { return stats::analyze(run); };
+  options.program = program_text();
   return evidence::verify(run_file.string(), options);
 }
 
@@ -81,9 +89,7 @@ report::ReportContext report_context(const fs::path& run_file, const record::Run
   report::ReportContext context;
   context.commands = commands_to_reproduce(run_file, run, project);
   context.run_file_digest = base::sha256_file(run_file);
-  context.attempts_before =
-      manifest::count_attempts(manifest::attempts_file(project), run.manifest.id).total() +
-      finished_before(run, project);
+  context.attempts_before = attempts_before(run, project);
   context.calibration = calibration_text(run, project);
   context.standing = verify_file(run_file, project).sentence;
   return context;
@@ -104,7 +110,7 @@ WrittenReport write_report(const fs::path& run_file, const manifest::Project& pr
                       "cannot be created: " + error.message() +
                           "; the run itself is whole, print its report with `abba report`");
   }
-  const std::string name = stem(run_file);
+  const std::string name = run_stem(run_file);
   context.samples_svg = name + ".svg";
   WrittenReport written;
   written.markdown = folder / (name + ".md");

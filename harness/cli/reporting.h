@@ -15,6 +15,12 @@ namespace abba::cli {
 evidence::VerifyResult verify_file(const std::filesystem::path& run_file,
                                    const manifest::Project& project);
 
+// The run's name: its file's without folder, .sqlite and .xz.
+std::string run_stem(const std::filesystem::path& run_file);
+
+// Runs and attempts of this experiment before this run that are known here.
+int attempts_before(const record::RunRecord& run, const manifest::Project& project);
+
 // Where a file lies, as a reader elsewhere may know it: relative to the project, or its name.
 std::string shown_path(const std::filesystem::path& path, const manifest::Project& project);
 

@@ -6,5 +6,6 @@
 namespace abba::cli {
 
 std::string version_text();  // "abba 0.1.0"
+std::string program_text();  // the same with the stamp of its sources: this build
 
 }  // namespace abba::cli

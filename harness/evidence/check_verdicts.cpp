@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "harness/evidence/check_record.h"
+#include "harness/evidence/verify_parts.h"
 #include "harness/store/record_json.h"
 
 namespace abba::evidence {
@@ -14,7 +15,8 @@ bool close(double a, double b) {
          std::abs(a - b) <= 1e-12;
 }
 
-// The pointer of the first member that differs, or "".
+}  // namespace
+
 std::string first_difference(const Json& a, const Json& b, const std::string& pointer) {
   if (a.is_number() && b.is_number()) {
     return close(a.as_double(), b.as_double()) ? "" : pointer;
@@ -42,8 +44,6 @@ std::string first_difference(const Json& a, const Json& b, const std::string& po
   }
   return a == b ? "" : pointer;
 }
-
-}  // namespace
 
 std::string check_verdicts(const record::Analysis& stored, const record::Analysis& recomputed) {
   for (std::size_t i = 0; i < std::min(stored.verdicts.size(), recomputed.verdicts.size()); ++i) {

@@ -1,10 +1,13 @@
 #include "harness/evidence/verify.h"
 
+#include <fstream>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "harness/evidence/check_file.h"
 #include "harness/evidence/check_record.h"
+#include "harness/evidence/verify_parts.h"
+#include "harness/store/archive.h"
 #include "harness/store/chain.h"
 #include "harness/store/open_run.h"
 #include "harness/store/run_file.h"
@@ -126,8 +129,17 @@ class Verification {
 
 }  // namespace
 
-VerifyResult verify(const std::string& path, const VerifyOptions& options) {
+VerifyResult verify_run_file(const std::string& path, const VerifyOptions& options) {
   return Verification(path, options).run();
+}
+
+VerifyResult verify(const std::string& path, const VerifyOptions& options) {
+  constexpr std::size_t kBegin = 4;
+  std::string begin(kBegin, '\0');
+  std::ifstream file(path,
+                     std::ios::binary);  // what cannot be read is said by the run file's check
+  file.read(begin.data(), kBegin);
+  return store::is_archive(begin) ? verify_bundle(path, options) : verify_run_file(path, options);
 }
 
 std::string_view name(Outcome outcome) {

@@ -1,6 +1,7 @@
-// Does a run file check out? Recomputes, offline and from the file alone, everything that follows
-// from something else in it: digests, chain, commitments, manifest, lock, plan, counts, verdicts.
-// Trusts nothing in the file, changes nothing, throws only for a misuse of this interface.
+// Does a run file, or a bundle around one, check out? Recomputes, offline and from the file alone,
+// everything that follows from something else in it: digests, chain, commitments, manifest, lock,
+// plan, counts, verdicts. Trusts nothing in the file, changes nothing, throws only for a misuse of
+// this interface.
 //
 // What it cannot see: an author who changes samples and recomputes every digest leaves a file that
 // is consistent in itself. Only something that stood elsewhere before catches that: the head digest
@@ -37,6 +38,7 @@ struct VerifyOptions {
   std::vector<Anchor> anchors;  // established by the caller
   // What computes verdicts from samples (stats::analyze); empty: they are not recomputed.
   std::function<record::Analysis(const record::RunRecord&)> analyze;
+  std::string program;  // this version and build: of a bundle by another, wording is not compared
 };
 
 enum class Ending { kAnchored, kConsistent, kBroken };

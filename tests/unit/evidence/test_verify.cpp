@@ -20,6 +20,7 @@
 #include "harness/store/redact.h"
 #include "harness/store/run_file.h"
 #include "harness/store/xz.h"
+#include "tests/unit/evidence/valid_run.h"
 #include "tests/unit/store/random_run.h"
 
 namespace abba::evidence {
@@ -27,64 +28,11 @@ namespace {
 
 using store::Database;
 using ::testing::HasSubstr;
+using testing::recompute_chain;
 using ::testing::StartsWith;
-
-constexpr char kManifest[] = R"({
-  // comments are no part of the digest
-  "id": "tamper", "hypothesis": "B takes less", "independent_variable": "rope",
-  "arms": {"A": {"factors": {"rope": "slow"}}, "B": {"factors": {"rope": "fast"}}},
-  "workloads": [{"id": "w1", "input": 1}, {"id": "w2", "input": 2}],
-  "protocol": {"preset": "two-pass"}, "outputs": "bitwise",
-  "success": {"claim": "disjoint-pass-means"}
-})";
-
-// A random run made true to one valid manifest, its lock and its plan.
-record::RunRecord valid_run() {
-  record::RunRecord run = testing::random_run(41);
-  const auto parsed = manifest::parse_text(kManifest, "/home/someone/tamper.json");
-  if (!parsed.ok()) {
-    throw base::Error(base::ErrorCode::kBadInput, "kManifest", manifest::text(parsed.mistakes));
-  }
-  run.manifest = *parsed.manifest;
-  run.analysis_version = stats::kAnalysisVersion;
-  run.counts = {{"w1", 2, 5}, {"w2", 2, 5}};  // as random_run's slots hold them
-  run.plan.looks = {2};
-  for (record::PlannedPass& pass : run.plan.passes) {
-    for (record::PlannedBlock& block : pass.blocks) {
-      block.interleaved = false;
-    }
-  }
-  for (record::Pass& pass : run.passes) {
-    for (record::Block& block : pass.blocks) {
-      block.taint.clear();
-      block.boundary = "request";
-    }
-  }
-  record::Registration& lock = run.registration;
-  lock.manifest_digest = base::sha256_hex(run.manifest.expanded.canonical());
-  lock.decisions = base::Json::object({{"plan", store::to_json(run.plan)}});
-  base::Json text = manifest::to_json(lock);
-  text.erase("digest");
-  lock.lock_digest = base::sha256_hex(text.canonical());
-  return run;
-}
-
-std::string write_valid(const std::string& path, const record::RunRecord& run) {
-  record::RunRecord start = run;
-  start.notes.resize(1);
-  store::RunFile file =
-      store::RunFile::create(path, start, {kManifest, manifest::to_json(run.registration)});
-  file.commit_facts("preflight", {.bindings = run.bindings,
-                                  .counts = run.counts,
-                                  .workers = run.workers,
-                                  .identity = run.identity,
-                                  .output_checks = run.output_checks});
-  for (const record::Pass& pass : run.passes) {
-    testing::commit_pass(file, run, pass);
-  }
-  file.commit_analysis(stats::analyze(store::read_run(path)));
-  return file.finish(run.state, "", run.finished_utc);
-}
+using testing::texts_of_valid;
+using testing::valid_run;
+using testing::write_valid;
 
 class Verify : public ::testing::Test {
  protected:
@@ -96,21 +44,6 @@ class Verify : public ::testing::Test {
   void edit(const std::string& sql) const {
     Database database(path_, Database::Mode::kWrite);
     database.execute(sql);
-  }
-
-  // What a determined author does: every digest anew, from the edited row on.
-  void recompute_chain() const {
-    Database database(path_, Database::Mode::kWrite);
-    store::ContentDigest content(database);
-    std::string previous(64, '0');
-    for (store::ChainEntry entry : store::read_chain(database)) {
-      entry.content = content.digest(entry.seq);
-      entry.previous = previous;
-      entry.digest = store::entry_digest(entry);
-      previous = entry.digest;
-      database.prepare("UPDATE chain SET content = ?, previous = ?, digest = ? WHERE seq = ?")
-          .run(entry.content, entry.previous, entry.digest, entry.seq);
-    }
   }
 
   // The ledger as a run leaves it.
@@ -180,13 +113,13 @@ TEST_F(Verify, ABlockDeleted) {
       "DELETE FROM span WHERE slot / 10 = 302; DELETE FROM slot WHERE block = 302;"
       "DELETE FROM block WHERE id = 302");
   EXPECT_THAT(failing(), StartsWith("chain: "));
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), StartsWith("counts: measured pass 2: block 2 of 4"));
 }
 
 TEST_F(Verify, ARequestDeletedAndTheChainRecomputed) {
   edit("DELETE FROM sample WHERE slot = 2011 AND seq = 3");
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), HasSubstr("slot 2011: request 3 is missing"));
 }
 
@@ -243,7 +176,7 @@ TEST_F(Verify, TheVerdictEditedAndTheChainRecomputed) {
       .execute(
           "UPDATE document SET text = replace(text, '\"pass_sd\":', '\"pass_sd\":1') WHERE name "
           "= 'analysis'");
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), StartsWith("verdicts: the stored verdict on workload w1"));
   options_.analyze = nullptr;
   EXPECT_EQ(failing(), "");  // nothing at hand that could see it, and that is said
@@ -251,7 +184,7 @@ TEST_F(Verify, TheVerdictEditedAndTheChainRecomputed) {
 
 TEST_F(Verify, TheTableOfVerdictsEditedAndTheChainRecomputed) {
   edit("UPDATE verdict SET word = 'improved'");
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), StartsWith("verdicts: "));
 }
 
@@ -260,7 +193,7 @@ TEST_F(Verify, TheManifestEditedAndTheChainRecomputed) {
       "UPDATE document SET text = replace(text, 'takes less', 'takes more') WHERE name LIKE "
       "'manifest%'");
   EXPECT_THAT(failing(), StartsWith("chain: "));
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), StartsWith("manifest: the manifest has digest"));
 }
 
@@ -268,7 +201,7 @@ TEST_F(Verify, OneFormOfTheManifestEditedAndTheChainRecomputed) {
   edit(
       "UPDATE document SET text = replace(text, 'takes less', 'takes more') WHERE name = "
       "'manifest_text'");
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), StartsWith("manifest: the manifest as written is not"));
 }
 
@@ -276,18 +209,18 @@ TEST_F(Verify, ThePlanOrTheLockEditedAndTheChainRecomputed) {
   edit(
       "UPDATE document SET text = replace(text, '\"looks\":[2]', '\"looks\":[1,2]') WHERE name = "
       "'plan'");
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), StartsWith("lock: the lock froze another plan"));
   edit(
       "UPDATE document SET text = replace(text, '\"looks\":[2]', '\"looks\":[1,2]') WHERE name IN "
       "('lock', 'registration')");
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_THAT(failing(), StartsWith("lock: the lock has digest"));
 }
 
 TEST_F(Verify, AnOutputDigestRemovedAndTheChainRecomputed) {
   edit("DELETE FROM output_check WHERE arm = 'B' AND input = 'w2'");
-  recompute_chain();
+  recompute_chain(path_);
   EXPECT_EQ(failing(), "outputs: no output digest of arm B on workload w2");
 }
 
@@ -342,24 +275,8 @@ TEST_F(Verify, EverythingRecomputedIsCaughtByTheLedgerAlone) {
   edit(
       "UPDATE sample SET duration_ns = duration_ns / 2 WHERE slot IN (SELECT id FROM slot WHERE "
       "arm = 'B')");
-  const record::RunRecord faster = store::read_run(path_);
-  const record::Analysis analysis = stats::analyze(faster);
-  {
-    Database database(path_, Database::Mode::kWrite);
-    database.prepare("UPDATE document SET text = ? WHERE name = 'analysis'")
-        .run(store::to_json(analysis).dump());
-    for (std::size_t i = 0; i < analysis.verdicts.size(); ++i) {
-      const record::Verdict& verdict = analysis.verdicts[i];
-      database
-          .prepare(
-              "UPDATE verdict SET word = ?, effect = ?, low = ?, high = ?, level = ?, reason = "
-              "? WHERE ordinal = ?")
-          .run(record::name(verdict.word), verdict.effect, verdict.deciding.low,
-               verdict.deciding.high, verdict.deciding.level, verdict.reason,
-               static_cast<std::int64_t>(i));
-    }
-  }
-  recompute_chain();
+  testing::recompute_verdicts(path_);
+  recompute_chain(path_);
   EXPECT_EQ(checked().sentence, "internally consistent, not anchored");
   write_ledger();
   EXPECT_THAT(failing(), StartsWith("ledger: event"));
@@ -371,8 +288,7 @@ TEST_F(Verify, AnInterruptedRunChecksOutAsFarAsItGoes) {
   record::RunRecord start = run_;
   start.notes.resize(1);
   {
-    store::RunFile file =
-        store::RunFile::create(path, start, {kManifest, manifest::to_json(run_.registration)});
+    store::RunFile file = store::RunFile::create(path, start, texts_of_valid(run_));
     file.commit_facts("counts", {.counts = run_.counts, .output_checks = run_.output_checks});
     testing::commit_pass(file, run_, run_.passes[0]);
     file.begin_pass(run_.passes[1]);

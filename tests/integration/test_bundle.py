@@ -1,0 +1,128 @@
+"""Bundles through the built abba: what a stranger gets, and what he can recompute without it."""
+
+import json
+import lzma
+import math
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import unittest
+import zipfile
+
+from project import SOURCE, ProjectTest, sleepy_manifest
+
+PUBLISHED = sorted((SOURCE / "results").glob("*/*.sqlite.xz"))
+
+
+def numbers_of(verdict):
+    """The effect and the intervals of one verdict of `abba report --json`, those that exist."""
+    found = {"effect": verdict["effect"], "passes": verdict["passes"]}
+    for name in ("plain95", "deciding"):
+        if verdict[name] is not None:
+            found |= {f"{name}.{end}": verdict[name][end] for end in ("low", "high")}
+    return found
+
+
+class Bundle(ProjectTest):
+    def recompute(self, script, run_file):
+        done = subprocess.run([sys.executable, "-B", "-I", script, run_file], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_the_script_gives_the_numbers_of_every_published_report(self):
+        script = SOURCE / "harness/evidence/recompute.py"
+        compared = 0
+        for run_file in PUBLISHED:
+            report = json.loads(self.abba("report", "--json", run_file).stdout)
+            found = self.recompute(script, run_file)
+            for verdict in report["verdicts"]:
+                own = found[verdict["workload"]]
+                for name, wanted in numbers_of(verdict).items():
+                    value = own
+                    for part in name.split("."):
+                        value = value[part]
+                    self.assertTrue(math.isclose(value, wanted, rel_tol=1e-9, abs_tol=1e-12),
+                                    f"{run_file} {verdict['workload']} {name}: {value} {wanted}")
+                    compared += 1
+        self.assertGreater(compared, 100)
+
+    def test_canary_the_script_sees_a_changed_sample(self):
+        plain = self.root / "changed.sqlite"
+        plain.write_bytes(lzma.open(PUBLISHED[0]).read())
+        with sqlite3.connect(plain) as database:
+            database.execute("UPDATE sample SET duration_ns = duration_ns + 100000 WHERE slot IN "
+                             "(SELECT id FROM slot WHERE arm = 'B')")
+        done = subprocess.run([sys.executable, "-B", SOURCE / "harness/evidence/recompute.py", plain],
+                              text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("effect is stored as", done.stderr)
+
+    def test_a_published_run_as_a_bundle_from_export_to_recompute(self):
+        run_file = next(path for path in PUBLISHED if "rope_dispatch_cpu_standard" in str(path))
+        first = self.abba("export", run_file).stdout.strip()
+        self.assertEqual(first, run_file.name.removesuffix(".sqlite.xz") + ".zip")
+        self.abba("export", run_file, "--out", "second.zip")
+        self.assertEqual((self.root / first).read_bytes(), (self.root / "second.zip").read_bytes())
+        self.assertIn("never overwritten", self.abba("export", run_file, exit_code=2).stderr)
+        checked = self.abba("verify", first).stdout
+        self.assertIn("internally consistent, not anchored", checked)
+        self.assertNotIn("FAILS", checked)
+        folder = self.root / "unpacked"
+        with zipfile.ZipFile(self.root / first) as archive:
+            archive.extractall(folder)
+        self.recompute(folder / "recompute.py", folder / "run.sqlite.xz")
+        index = json.loads((folder / "bundle.json").read_text())
+        self.assertIn("host", [item["key"] for item in index["withheld"]])
+        report = json.loads((folder / "report.json").read_text())
+        self.assertEqual(report["run"]["head_digest"], index["head_digest"])
+
+    def test_a_repacked_or_edited_bundle_ends_with_7(self):
+        self.abba("export", PUBLISHED[0], "--out", "good.zip")
+        with zipfile.ZipFile(self.root / "good.zip") as good, \
+                zipfile.ZipFile(self.root / "repacked.zip", "w", zipfile.ZIP_DEFLATED) as other:
+            for name in good.namelist():
+                other.writestr(name, good.read(name))
+        self.assertIn("compressed", self.abba("verify", "repacked.zip", exit_code=7).stderr)
+        bytes_ = bytearray((self.root / "good.zip").read_bytes())
+        bytes_[len(bytes_) // 2] ^= 1
+        (self.root / "edited.zip").write_bytes(bytes_)
+        self.assertIn("does not check out", self.abba("verify", "edited.zip", exit_code=7).stderr)
+
+    def test_nothing_of_this_machine_is_in_a_bundle_of_a_run_made_here(self):
+        manifest = sleepy_manifest()
+        worker = self.root / "worker-of-mine.py"
+        worker.write_text(pathlib.Path(manifest["worker"][-1]).read_text())
+        manifest["worker"] = ["python3", "-B", worker.name]
+        path = self.write(manifest)
+        self.abba("run", path, "--register")
+        run_file = next((self.root / "results").glob("*/*.sqlite"))
+        self.abba("export", run_file, "--out", "out.zip")
+        self.abba("verify", "out.zip")
+        text = b""
+        with zipfile.ZipFile(self.root / "out.zip") as archive:
+            for name in archive.namelist():
+                text += archive.read(name)
+        with zipfile.ZipFile(self.root / "out.zip") as archive:
+            text += lzma.decompress(archive.read("run.sqlite.xz"))
+        self.assertNotIn(str(self.root).encode(), text)
+        self.assertIn(b"worker/1/command", text)
+
+    def test_rows_as_csv_and_json_lines(self):
+        run_file = PUBLISHED[0]
+        csv = self.abba("export", run_file, "--csv").stdout.splitlines()
+        lines = self.abba("export", run_file, "--jsonl").stdout.splitlines()
+        samples = [line for line in map(json.loads, lines) if line["table"] == "sample"]
+        self.assertEqual(len(csv), len(samples) + 1)
+        self.assertIn("contrast", self.abba("export", run_file, "--csv", "--table",
+                                            "v_pass_contrast").stdout)
+        wrong = self.abba("export", run_file, "--csv", "--table", "nothing", exit_code=2).stderr
+        self.assertIn("there are samples, run", wrong)
+        self.assertIn("excludes", self.abba("export", run_file, "--csv", "--jsonl",
+                                            exit_code=2).stderr)
+        self.abba("export", self.root / "absent", exit_code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
