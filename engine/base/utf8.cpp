@@ -7,6 +7,21 @@ unsigned char byte_at(std::string_view text, std::size_t i) {
   return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
 }
 
+// Two bytes of C1, which terminals take for commands: U+0080 to U+009F.
+bool is_c1(std::string_view sequence) {
+  return byte_at(sequence, 0) == 0xC2 && byte_at(sequence, 1) <= 0x9F;
+}
+
+// Makes text look other than it is: bidirectional marks and embeddings, line separators.
+bool misleads(std::string_view sequence) {
+  const unsigned char last = byte_at(sequence, sequence.size() - 1);
+  if (sequence.starts_with("\xE2\x80")) {
+    return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE);
+  }
+  return sequence == "\xD8\x9C" ||
+         (sequence.starts_with("\xE2\x81") && last >= 0xA6 && last <= 0xA9);
+}
+
 }  // namespace
 
 std::size_t utf8_sequence_length(std::string_view text, std::size_t i) {
@@ -30,23 +45,38 @@ std::size_t utf8_sequence_length(std::string_view text, std::size_t i) {
   return 0;
 }
 
-std::string clean_utf8(std::string_view text) {
+namespace {
+
+// `kept`: control characters that stay.
+std::string clean(std::string_view text, std::string_view kept) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = utf8_sequence_length(text, i);
-    if (length == 0) {
+    const std::string_view sequence = text.substr(i, length == 0 ? 1 : length);
+    const unsigned char byte = byte_at(text, i);
+    const bool control = length == 1 && (byte < 0x20 || byte == 0x7F) &&
+                         kept.find(text[i]) == std::string_view::npos;
+    if (length == 0 || misleads(sequence)) {
       out += kReplacementCharacter;
-      ++i;
-    } else if (length == 1 && (byte_at(text, i) < 0x20 || byte_at(text, i) == 0x7F)) {
+    } else if (control || is_c1(sequence)) {
       out += ' ';
-      ++i;
     } else {
-      out += text.substr(i, length);
-      i += length;
+      out += sequence;
     }
+    i += sequence.size();
   }
   return out;
+}
+
+}  // namespace
+
+std::string clean_utf8(std::string_view text) {
+  return clean(text, "");
+}
+
+std::string clean_lines(std::string_view text) {
+  return clean(text, "\n\t");
 }
 
 }  // namespace abba::base

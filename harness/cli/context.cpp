@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "harness/manifest/parse.h"
 
 namespace abba::cli {
@@ -95,6 +96,14 @@ std::vector<fs::path> run_files(const manifest::Project& project, const std::str
 }
 
 void print(const std::string& text) {
+  print_bytes(base::clean_lines(text));
+}
+
+void complain(const std::string& text) {
+  std::fprintf(stderr, "abba: %s\n", base::clean_lines(text).c_str());
+}
+
+void print_bytes(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 

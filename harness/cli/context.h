@@ -33,6 +33,11 @@ std::vector<std::filesystem::path> run_files(const manifest::Project& project,
                                              const std::string& id, bool exploratory);
 
 // Prints to standard output; one check of the stream at the end of the program tells a full disk.
+// Terminal commands and other control characters, which a file may hold, become spaces.
 void print(const std::string& text);
+// The same, byte for byte: for rows that another program reads.
+void print_bytes(const std::string& text);
+// "abba: TEXT" to standard error, cleaned likewise.
+void complain(const std::string& text);
 
 }  // namespace abba::cli

@@ -99,8 +99,7 @@ class Executor {
         if (named) {
           throw;
         }
-        std::fprintf(stderr, "abba: %s is passed over: %s\n",
-                     shown_path(*file, with_.loaded.project).c_str(), error.message().c_str());
+        complain(shown_path(*file, with_.loaded.project) + " is passed over: " + error.message());
         continue;
       }
       if (named || (found.state != record::RunState::kFinished && same_experiment(found))) {
@@ -320,7 +319,7 @@ class Executor {
     if (!result_.error) {
       return kDone;
     }
-    std::fprintf(stderr, "abba: %s\n", result_.text.c_str());
+    complain(result_.text);
     if (nothing_timed && with_.output.empty()) {
       set_aside();
     } else if (is_stopped) {
@@ -350,7 +349,7 @@ class Executor {
     try {
       manifest::append_attempt(manifest::attempts_file(with_.loaded.project), line);
     } catch (const Error& error) {  // must not hide what happened to the run itself
-      std::fprintf(stderr, "abba: %s\n", error.what());
+      complain(error.what());
     }
   }
 

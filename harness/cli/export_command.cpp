@@ -56,7 +56,7 @@ int export_command(const Options& options) {
           ? evidence::rows_as_json_lines(file.string())
           : evidence::rows_as_csv(file.string(), options.table.empty() ? "samples" : options.table);
   if (options.out.empty()) {
-    print(rows);
+    print_bytes(rows);
   } else {
     base::write_file_atomically(options.out, rows);
   }

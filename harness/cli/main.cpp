@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/options.h"
 
@@ -43,7 +44,7 @@ int dispatch(const Options& options) {
 }
 
 int say(const char* what, int code) {
-  std::fprintf(stderr, "abba: %s\n", what);
+  abba::cli::complain(what);
   return code;
 }
 

@@ -37,10 +37,12 @@ std::string escape_markdown(std::string_view text, bool starts_line) {
   std::string out;
   for (std::size_t i = 0; i < clean.size(); ++i) {
     const char c = clean[i];
-    // A bullet, rule or numbered item begins only a line; links in clear need "://".
+    // A bullet, rule or numbered item (with a blank behind it) begins only a line; links in clear
+    // need "://".
     const bool starts_item = starts_line && i == 0 && (c == '-' || c == '+' || c == '=');
-    const bool ends_number =
-        (c == '.' || c == ')') && i > 0 && i <= 9 && clean.find_first_not_of("0123456789") == i;
+    const bool ends_number = starts_line && (c == '.' || c == ')') && i > 0 && i <= 9 &&
+                             clean.find_first_not_of("0123456789") == i &&
+                             (i + 1 == clean.size() || clean[i + 1] == ' ');
     const bool link = c == ':' && clean.compare(i, 3, "://") == 0;
     if (kSpecial.find(c) != std::string_view::npos || starts_item || ends_number || link) {
       out += '\\';

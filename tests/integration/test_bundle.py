@@ -109,6 +109,16 @@ class Bundle(ProjectTest):
         self.assertNotIn(str(self.root).encode(), text)
         self.assertIn(b"worker/1/command", text)
 
+    def test_control_characters_of_a_file_do_not_reach_the_terminal(self):
+        plain = self.root / "hostile.sqlite"
+        plain.write_bytes(lzma.open(PUBLISHED[0]).read())
+        with sqlite3.connect(plain) as database:  # ESC, and CSI as one character of C1
+            database.execute("UPDATE run SET state_text = char(27) || '[31mred' || char(155) || '2J'")
+        for command, code in (("show", 0), ("verify", 7)):
+            done = self.abba(command, plain, exit_code=code)
+            self.assertIn("red", done.stdout)
+            self.assertNotRegex(done.stdout + done.stderr, "[\x1b\x9b]")
+
     def test_rows_as_csv_and_json_lines(self):
         run_file = PUBLISHED[0]
         csv = self.abba("export", run_file, "--csv").stdout.splitlines()

@@ -18,6 +18,15 @@ TEST(Escape, bytes_that_are_no_text_become_replacement_characters) {
   EXPECT_EQ(clean_utf8("\xF4\x90\x80\x80").find("\xF4"), std::string::npos);  // beyond Unicode
   EXPECT_EQ(clean_utf8("µ – …"), "µ – …");
   EXPECT_EQ(clean_utf8(std::string("a\x00\x1b\n\x7f", 5)), "a    ");
+  EXPECT_EQ(clean_utf8("a\xC2\x9B"
+                       "31m\xC2\xA0z"),
+            "a 31m\xC2\xA0z");  // C1: a terminal's CSI
+  for (const char* hidden :
+       {"\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x80\x8F", "\xD8\x9C", "\xE2\x80\xA8"}) {
+    EXPECT_EQ(clean_utf8(hidden), "\xEF\xBF\xBD");
+  }
+  EXPECT_EQ(clean_utf8("\xE2\x80\x93\xE2\x81\xA5"), "\xE2\x80\x93\xE2\x81\xA5");
+  EXPECT_EQ(base::clean_lines("a\n\tb\r\x1b[2J"), "a\n\tb  [2J");
   EXPECT_EQ(clean_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // cut short
 }
 
@@ -30,6 +39,10 @@ TEST(Escape, nothing_in_markdown_text_starts_markup) {
   EXPECT_EQ(escape_markdown("- item", true), "\\- item");
   EXPECT_EQ(escape_markdown("-3.5 %"), "-3.5 %");
   EXPECT_EQ(escape_markdown("12. item", true), "12\\. item");
+  EXPECT_EQ(escape_markdown("12)", true), "12\\)");
+  EXPECT_EQ(escape_markdown("97.5 %", true), "97.5 %");  // no blank behind the stop: no item
+  EXPECT_EQ(escape_markdown("97.5 %"), "97.5 %");
+  EXPECT_EQ(escape_markdown("12. cell"), "12. cell");  // a cell or the middle of a line
   EXPECT_EQ(escape_markdown("v1.2 at 3.5", true), "v1.2 at 3.5");
   EXPECT_EQ(escape_markdown("# title\n# two"), "\\# title \\# two");
   EXPECT_EQ(escape_markdown("http://x"), "http\\://x");
