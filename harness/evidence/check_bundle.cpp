@@ -115,6 +115,10 @@ class BundleVerification {
     base::write_file_atomically(folder_.file(kBundleRun), need(kBundleRun).bytes);
     for (const ArchiveEntry& entry : entries_) {
       if (entry.name.starts_with(kBundleLedger)) {
+        const std::string event = entry.name.substr(kBundleLedger.size());
+        if (!event.ends_with(".json") || event.find('/') != std::string::npos) {
+          throw Error(base::ErrorCode::kBadInput, path_, entry.name + " is no event of a ledger");
+        }
         fs::create_directories(fs::path(folder_.file(entry.name)).parent_path());
         base::write_file_atomically(folder_.file(entry.name), entry.bytes);
       }

@@ -95,9 +95,10 @@ inline std::vector<std::string> read_corpus(const std::string& folder) {
 }
 
 // main of a target: TARGET CORPUS_FOLDER SECONDS [SEED] | TARGET --one FILE. Exit 1 and a file with
-// the input at the first broken promise.
+// the input at the first broken promise, or if fewer than `fewest` inputs were tried.
 inline int run(int argc, char** argv, const std::vector<std::string>& words,
-               const std::function<std::string(std::string_view)>& target) {
+               const std::function<std::string(std::string_view)>& target,
+               std::uint64_t fewest = 100) {
   if (argc == 3 && std::string_view(argv[1]) == "--one") {
     const std::string broken = target(base::read_file(argv[2]));
     std::printf("%s\n", broken.empty() ? "ok" : broken.c_str());
@@ -129,7 +130,7 @@ inline int run(int argc, char** argv, const std::vector<std::string>& words,
     if (!tried(mutator.next())) return 1;
   }
   std::printf("%llu inputs, nothing found\n", static_cast<unsigned long long>(count));
-  return corpus.empty() || count < 100 ? 1 : 0;  // a target that tries nothing finds nothing
+  return corpus.empty() || count < fewest ? 1 : 0;  // a target that tries nothing finds nothing
 }
 
 }  // namespace abba::fuzz

@@ -268,6 +268,11 @@ TEST_F(TamperBundle, EntriesEndAsWritten) {
          entries.push_back({"extra.txt", "x"});
        },
        "entries: "},
+      {"something beside the events",
+       [](Entries& entries) {
+         entries.push_back({"ledger/a.jsoA", "x"});
+       },
+       "bundle: ledger/a.jsoA is no event"},
       {"report.json removed",
        [](Entries& entries) {
          std::erase_if(entries, [](const auto& item) { return item.name == "report.json"; });
