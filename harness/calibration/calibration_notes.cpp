@@ -8,14 +8,17 @@ using record::Severity;
 constexpr NoteEntry kNotes[] = {
     {kNoRecord, Severity::kInfo,
      "No calibration record of this machine class was there when the run began, so how often the "
-     "harness is wrong here is not known. Measure it with `abba calibrate`."},
+     "harness is wrong here is not known. Measure it with `abba calibrate`.",
+     "Run `abba calibrate` on this machine."},
     {kStaleRecord, Severity::kInfo,
      "The newest calibration record of this machine class is more than 30 days older than the run. "
-     "Repeat `abba calibrate`."},
+     "Repeat `abba calibrate`.",
+     "Run `abba calibrate` again."},
     {kFailedRecord, Severity::kDoubt,
      "The newest calibration of this machine class did not hold: the harness gave more wrong "
      "answers than its plan allows, or missed known effects. Read the record before believing a "
-     "verdict from there."},
+     "verdict from there.",
+     "Read the rows that fail in the record; quiet the machine and calibrate again."},
 };
 
 }  // namespace

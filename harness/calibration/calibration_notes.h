@@ -12,7 +12,8 @@ namespace abba::calibration {
 struct NoteEntry {
   std::string_view code;
   record::Severity severity;
-  std::string_view explanation;
+  std::string_view explanation;  // what it means
+  std::string_view advice;       // what to do, one sentence
 };
 
 inline constexpr std::string_view kNoRecord = "N090";

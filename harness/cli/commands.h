@@ -22,6 +22,7 @@ int power_command(const Options& options);
 int calibrate_command(const Options& options);
 
 int report_command(const Options& options);
+int beside_command(const Options& options);
 int list_command(const Options& options);
 int show_command(const Options& options);
 int verify_command(const Options& options);

@@ -3,9 +3,11 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "harness/cli/calibration_files.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
+#include "harness/cli/noise_budget.h"
 #include "harness/cli/registration.h"
 #include "harness/host/affinity.h"
 #include "harness/host/clock.h"
@@ -13,7 +15,6 @@
 #include "harness/manifest/diff.h"
 #include "harness/manifest/ledger.h"
 #include "harness/manifest/parse.h"
-#include "harness/plan/cost.h"
 #include "harness/plan/make_plan.h"
 #include "harness/record/names.h"
 #include "harness/run/preflight.h"
@@ -25,12 +26,6 @@ namespace {
 
 using base::Error;
 using base::ErrorCode;
-
-std::string number(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 struct Hellos {
   std::optional<record::WorkerHello> a;
@@ -93,13 +88,6 @@ std::vector<manifest::Mistake> mistakes_against(const record::Manifest& manifest
   return mistakes;
 }
 
-std::string minutes_text(const record::PlanCost& cost) {
-  return number("%.1f", cost.start_minutes + cost.measuring_minutes) + " minutes (" +
-         number("%.1f", cost.start_minutes) + " starts, " + number("%.1f", cost.measuring_minutes) +
-         " measuring), " + number("%.1f", cost.megabytes) + " MB, " +
-         std::to_string(cost.requests) + " requests";
-}
-
 }  // namespace
 
 int check_command(const Options& options) {
@@ -124,6 +112,11 @@ int check_command(const Options& options) {
   for (const auto& note : result.notes) {
     print("note: " + note + "\n");
   }
+  for (const auto& warning :
+       plan_warnings(loaded.manifest,
+                     noise_budget(loaded.project, machine_class_here(loaded.manifest.device)))) {
+    print("note: " + warning + "\n");
+  }
   for (const auto& why : hellos.not_asked) {
     print("not checked: factors and boundaries, " + why + "\n");
   }
@@ -138,45 +131,6 @@ int diff_command(const Options& options) {
     print("not known: defaults of the worker, " + why + "\n");
   }
   return kDone;
-}
-
-int plan_command(const Options& options) {
-  const Loaded loaded = load_manifest(options.manifest);
-  const record::Plan plan = plan::make_plan(loaded.manifest);
-  plan::CostAssumptions assumptions;
-  assumptions.worker_start_s = options.start_s;
-  assumptions.other_request_ns = options.request_ms * 1e6;
-  const auto cost = plan::cost_of(loaded.manifest, plan, assumptions);
-  if (options.json) {
-    base::Json json = store::to_json(plan);
-    json.set("minutes", cost.start_minutes + cost.measuring_minutes);
-    json.set("megabytes", cost.megabytes);
-    print(json.dump_pretty());
-  } else {
-    for (const auto& pass : plan.passes) {
-      std::string line = std::string(record::name(pass.phase)) + " pass " +
-                         std::to_string(pass.index + 1) +
-                         (pass.fresh_workers ? " (fresh workers)" : "") + ":";
-      for (const auto& block : pass.blocks) {
-        line += " " + block.workload + " " + block.slot_order;
-      }
-      print(line + "\n");
-    }
-    print("about " + minutes_text(cost) + "\n");
-    if (options.request_ms <= 0) {
-      print("(if slots fill their shortest time; say --request-ms for a better guess)\n");
-    }
-  }
-  const auto reasons = plan::limits_exceeded(loaded.manifest, cost);
-  if (reasons.empty()) {
-    return kDone;
-  }
-  for (const auto& cheaper : plan::cheaper_plans(loaded.manifest, assumptions)) {
-    print("cheaper: " + cheaper.change + ", about " + minutes_text(cheaper.cost) + "; it " +
-          cheaper.loses + "\n");
-  }
-  throw Error(ErrorCode::kPreflight, options.manifest,
-              base::join(reasons, "; ") + "; raise the limit or choose a cheaper plan");
 }
 
 int register_command(const Options& options) {

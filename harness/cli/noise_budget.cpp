@@ -1,6 +1,9 @@
 #include "harness/cli/noise_budget.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -9,6 +12,7 @@
 #include "harness/cli/calibration_files.h"
 #include "harness/cli/context.h"
 #include "harness/cli/reporting.h"
+#include "harness/stats/power.h"
 #include "harness/stats/same_hash.h"
 #include "harness/store/run_file.h"
 
@@ -52,6 +56,41 @@ NoiseBudget noise_budget(const manifest::Project& project, const std::string& ma
   }
   budget.noise = calibration::noise_of(runs);
   return budget;
+}
+
+std::vector<std::string> plan_warnings(const record::Manifest& manifest,
+                                       const NoiseBudget& budget) {
+  std::vector<std::string> warnings;
+  const auto& protocol = manifest.protocol;
+  if (protocol.preset != record::Preset::kStandard) {
+    return warnings;
+  }
+  const double alpha = (1 - manifest.success.confidence) /
+                       static_cast<double>(std::max<std::size_t>(1, protocol.looks.size()));
+  for (const record::Workload& workload : manifest.workloads) {
+    const auto* noise = calibration::noise_for(budget.noise, manifest, workload.id);
+    if (noise == nullptr || noise->subject != calibration::subject_of(manifest)) {
+      continue;
+    }
+    const double margin = std::log1p(manifest.success.harm_limit.value_or(0));
+    if (manifest.success.harm_limit &&
+        stats::detectable_margin(protocol.passes, noise->pass_sd, alpha) > margin) {
+      const int needed = stats::passes_for_equivalence(margin, noise->pass_sd, alpha);
+      warnings.push_back(fmt::format(
+          "{}: this plan cannot show equivalence within {:.2f} %; needs {} passes (pass standard "
+          "deviation {:.2f} % in {} A/A runs)",
+          workload.id, 100 * *manifest.success.harm_limit,
+          needed > 0 ? std::to_string(needed) : "more than 10000", 100 * noise->pass_sd,
+          noise->runs));
+    }
+    const int blocks = calibration::best_blocks(*noise);
+    if (blocks > 0 && (blocks >= 2 * protocol.blocks || 2 * blocks <= protocol.blocks)) {
+      warnings.push_back(fmt::format(
+          "{}: {} blocks a pass would find the smallest effect in the same time, the plan has {}",
+          workload.id, blocks, protocol.blocks));
+    }
+  }
+  return warnings;
 }
 
 }  // namespace abba::cli

@@ -19,4 +19,8 @@ struct NoiseBudget {
 // passed over with a word on standard error.
 NoiseBudget noise_budget(const manifest::Project& project, const std::string& machine_class);
 
+// What stored A/A runs say against the plan, a sentence each: that it cannot show equivalence
+// within the harm limit, and how many blocks a pass should have.
+std::vector<std::string> plan_warnings(const record::Manifest& manifest, const NoiseBudget& budget);
+
 }  // namespace abba::cli

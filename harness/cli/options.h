@@ -16,7 +16,7 @@ struct Options {
   bool expand = false;         // check
   bool json = false;           // check, plan, report, list, doctor
   double request_ms = 0;       // plan: how long one request takes, 0 = unknown
-  double start_s = 1;          // plan: how long a worker takes to start
+  double start_s = 0;          // plan: how long a worker takes to start, 0 = unknown
   double effect_percent = 0;   // power: the effect wanted, 0 = the usual ones
   std::string machine_class;   // power: empty = this machine's
   std::string supersede;       // register

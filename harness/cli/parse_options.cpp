@@ -199,6 +199,10 @@ class CommandLine {
         ->needs(as_json);
     report->add_option("--out", options_.out,
                        "write it there (Markdown: an .svg beside it) instead of printing it");
+    CLI::App* beside = add("beside", "two runs of one change under two plans, claims side by side",
+                           "Markdown: what each plan may say, what each said, where they part.");
+    beside->add_option("runs", options_.words, "two of them, " + run_file)->required()->expected(2);
+    beside->add_option("--out", options_.out, "write it there instead of printing it");
     CLI::App* list = add("list", "the runs of this project", "Those below results/, one a line.");
     list->add_flag("--all", options_.all, "exploratory ones too");
     list->add_flag("--json", options_.json, "for programs");
@@ -215,6 +219,7 @@ class CommandLine {
     CLI::App* explain = add("explain", "what a coded note means", "abba explain N050");
     explain->add_option("note", options_.words, "a code like N012; without it, all of them")
         ->expected(0, 1);
+    explain->add_flag("--json", options_.json, "for programs");
   }
 
   void export_command(const std::string& run_file) {

@@ -137,10 +137,12 @@ class Power {
     return fmt::format(
         "In units of the (unknown) pass standard deviation: {} passes find a difference of {:.2f} "
         "and show equivalence within {:.2f} with 80 % power; one standard deviation takes {} / {} "
-        "passes for a difference and {} / {} for equivalence at 80 / 90 % power.\n",
+        "passes for a difference and {} / {} for equivalence at 80 / 90 % power (10 / 13 and 11 / "
+        "13 at an undivided 5 %; here each of {} looks at {} workloads has its share).\n",
         plan_.passes, difference(1, kPowers[0]), equivalence(1, kPowers[0]),
         needed(for_difference(1, 1, kPowers[0])), needed(for_difference(1, 1, kPowers[1])),
-        needed(for_equivalence(1, 1, kPowers[0])), needed(for_equivalence(1, 1, kPowers[1])));
+        needed(for_equivalence(1, 1, kPowers[0])), needed(for_equivalence(1, 1, kPowers[1])),
+        plan_.looks, plan_.workloads);
   }
 
  private:

@@ -121,9 +121,37 @@ void print_doubts(const record::RunRecord& run) {
   }
 }
 
-void explain_row(std::string_view code, record::Severity severity, std::string_view text) {
-  print(std::string(code) + " (" + std::string(record::name(severity)) + ") " + std::string(text) +
-        "\n");
+// Of all layers' tables, ordered by code.
+struct Explained {
+  std::string_view code;
+  record::Severity severity;
+  std::string_view means;
+  std::string_view advice;
+};
+
+std::vector<Explained> all_notes() {
+  std::vector<Explained> all;
+  const auto take = [&](const auto& table) {
+    for (const auto& note : table) {
+      all.push_back({note.code, note.severity, note.explanation, note.advice});
+    }
+  };
+  take(stats::note_table());
+  take(run::note_table());
+  take(calibration::note_table());
+  return all;
+}
+
+const char* severity_text(record::Severity severity) {
+  switch (severity) {
+    case record::Severity::kInfo:
+      return "info: nothing is wrong, but a reader should know";
+    case record::Severity::kDoubt:
+      return "doubt: the verdict stands; a gate may refuse it";
+    case record::Severity::kInvalid:
+      break;
+  }
+  return "invalid: no verdict may be concluded";
 }
 
 }  // namespace
@@ -153,6 +181,29 @@ int report_command(const Options& options) {
   const std::string text = options.json   ? report::json(run, analysis, context)
                            : options.html ? report::html(run, analysis, context)
                                           : report::markdown(run, analysis, context);
+  if (options.out.empty()) {
+    print(text);
+  } else {
+    base::write_file_atomically(options.out, text);
+  }
+  return kDone;
+}
+
+int beside_command(const Options& options) {
+  std::error_code ignored;
+  if (!options.out.empty() && fs::exists(options.out, ignored)) {
+    throw Error(ErrorCode::kBadInput, options.out,
+                "exists already and is never overwritten; name another with --out");
+  }
+  record::RunRecord runs[2];
+  record::Analysis analyses[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const fs::path file = options.words[i];
+    runs[i] = store::read_run(file.string());
+    runs[i].file = shown_path(file, manifest::find_project(fs::absolute(file).parent_path()));
+    analyses[i] = stats::analyze(runs[i]);
+  }
+  const std::string text = report::beside({runs[0], analyses[0]}, {runs[1], analyses[1]});
   if (options.out.empty()) {
     print(text);
   } else {
@@ -226,28 +277,26 @@ int verify_command(const Options& options) {
 
 int explain_command(const Options& options) {
   const std::string wanted = options.words.empty() ? "" : options.words.front();
-  bool found = false;
-  for (const auto& note : stats::note_table()) {
-    if (wanted.empty() || wanted == note.code) {
-      explain_row(note.code, note.severity, note.explanation);
-      found = true;
+  Json json = Json::array();
+  for (const Explained& note : all_notes()) {
+    if (!wanted.empty() && wanted != note.code) {
+      continue;
+    }
+    json.push_back(Json::object({{"code", note.code},
+                                 {"severity", record::name(note.severity)},
+                                 {"means", note.means},
+                                 {"do", note.advice}}));
+    if (!options.json) {
+      print(std::string(note.code) + " (" + severity_text(note.severity) + ")\n  " +
+            std::string(note.means) + "\n  " + std::string(note.advice) + "\n");
     }
   }
-  for (const auto& note : run::note_table()) {
-    if (wanted.empty() || wanted == note.code) {
-      explain_row(note.code, note.severity, note.explanation);
-      found = true;
-    }
-  }
-  for (const auto& note : calibration::note_table()) {
-    if (wanted.empty() || wanted == note.code) {
-      explain_row(note.code, note.severity, note.explanation);
-      found = true;
-    }
-  }
-  if (!found) {
+  if (json.as_array().empty()) {
     throw Error(ErrorCode::kBadInput, wanted,
                 "is no note of this version; `abba explain` lists them all");
+  }
+  if (options.json) {
+    print(json.dump_pretty());
   }
   return kDone;
 }

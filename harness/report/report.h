@@ -46,6 +46,15 @@ struct ReportContext {
 [[nodiscard]] std::string json(const record::RunRecord& run, const record::Analysis& analysis,
                                const ReportContext& context);
 
+// A run with what statistics conclude of it.
+struct Judged {
+  const record::RunRecord& run;
+  const record::Analysis& analysis;
+};
+// Two runs of one change under different plans, claims side by side, as Markdown. Throws
+// Error(kBadInput) if their independent variables or arms differ.
+[[nodiscard]] std::string beside(const Judged& x, const Judged& y);
+
 // A few lines for the end of `abba run`.
 [[nodiscard]] std::string summary_text(const record::RunRecord& run,
                                        const record::Analysis& analysis,

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "engine/base/text.h"
 #include "harness/record/names.h"
 #include "harness/report/escape.h"
 #include "harness/report/format.h"
@@ -98,6 +101,30 @@ std::string medians_line(const record::Verdict& v, std::size_t name_width) {
          counted(v.passes, "pass") + "\n";
 }
 
+// What disturbed blocks of the measured passes, each reason with how many blocks it spoilt.
+std::string disturbed_text(const record::RunRecord& run) {
+  std::map<std::string, int> reasons;
+  int blocks = 0;
+  for (const record::Pass& pass : run.passes) {
+    for (const record::Block& block : pass.blocks) {
+      const bool counts = pass.phase == record::Phase::kMeasured && !pass.superseded;
+      blocks += counts ? 1 : 0;
+      for (const std::string& reason : base::split(counts ? block.taint : "", ',')) {
+        reasons[reason] += reason.empty() ? 0 : 1;
+      }
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : reasons) {
+    if (count > 0) {
+      parts.push_back(fmt::format("{} in {} of {}",
+                                  reason == "cpu-load" ? "other programs on its CPUs" : reason,
+                                  count, counted(blocks, "block")));
+    }
+  }
+  return parts.empty() ? "" : "The machine was not quiet: " + base::join(parts, ", ") + ".";
+}
+
 std::string doubts_text(const record::RunRecord& run, const record::Analysis& analysis, int width) {
   std::string out;
   for (const auto* notes : {&analysis.notes, &run.notes}) {
@@ -134,6 +161,10 @@ std::string summary_text(const record::RunRecord& run, const record::Analysis& a
         verdict.word == record::Word::kInvalid
             ? wrapped(clean_utf8(verdict.reason), context.width, std::string(name_width + 4, ' '))
             : medians_line(verdict, name_width);
+  }
+  const std::string disturbed = disturbed_text(run);
+  if (!disturbed.empty()) {
+    out += "\n" + wrapped(clean_utf8(disturbed), context.width, "  ");
   }
   const std::string doubts = doubts_text(run, analysis, context.width);
   return doubts.empty() ? out : out + "\n" + doubts;

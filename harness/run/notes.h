@@ -13,7 +13,8 @@ namespace abba::run {
 struct NoteEntry {
   std::string_view code;
   record::Severity severity;
-  std::string_view explanation;
+  std::string_view explanation;  // what it means
+  std::string_view advice;       // what to do, one sentence
 };
 
 inline constexpr std::string_view kOutputsNotChecked = "N050";

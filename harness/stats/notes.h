@@ -13,7 +13,8 @@ namespace abba::stats {
 struct NoteEntry {
   std::string_view code;
   record::Severity severity;
-  std::string_view explanation;
+  std::string_view explanation;  // what it means
+  std::string_view advice;       // what to do, one sentence
 };
 
 // All notes that statistics can give, ordered by code.

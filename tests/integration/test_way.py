@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import project
-from project import ENVIRONMENT, SAXPY, SAXPY_PY, ProjectTest, saxpy_manifest, sleepy_manifest
+from project import ENVIRONMENT, SAXPY, SAXPY_PY, SOURCE, ProjectTest, saxpy_manifest, sleepy_manifest
 
 
 class Way(ProjectTest):
@@ -65,6 +65,32 @@ class Way(ProjectTest):
         self.assertNotRegex(out, r"\b(improved|regressed|equivalent)\b")
         attempts = (self.root / ".abba/attempts").read_text()
         self.assertIn('"exploratory"', attempts)
+
+    def test_plan_says_what_it_costs_and_may_claim(self):
+        path = self.write(saxpy_manifest([SAXPY]))
+        text = self.abba("plan", path).stdout
+        for words in ("a worker takes 1.00 s to start (assumed", "starts", "measuring", " MB", "cannot say: not equiv",
+                      "may say: improved, regressed, inconclusive, invalid"):
+            self.assertIn(words, text)
+        self.abba("run", path, "--exploratory", "--quiet")
+        text = self.abba("plan", path).stdout
+        self.assertRegex(text, r"a request of small takes \S+ \S+ \(from .abba/exploratory/saxpy/")
+        manifest = saxpy_manifest([SAXPY])
+        manifest["protocol"]["limits"] = {"max_wall_s": 20}
+        manifest["protocol"]["passes"] = 12
+        plan = self.abba("plan", self.write(manifest), "--json", "--start-s", "2", exit_code=4)
+        self.assertIn("limits.max_wall_s allows 20 s", plan.stderr)
+        cheaper = json.loads(plan.stdout)["cheaper"]
+        self.assertIn('"looks": [6]', cheaper[0]["change"])
+        self.assertTrue(all(row["loses"] for row in cheaper))
+
+    def test_published_pages_of_both_plans_follow_from_their_run_files(self):
+        pages = sorted((SOURCE / "reports/both_plans").glob("*.md"))
+        self.assertTrue(pages)
+        for page in pages:
+            command = next(line for line in page.read_text().splitlines() if "abba beside " in line)
+            made = self.abba(*command.strip().split()[1:], cwd=SOURCE).stdout
+            self.assertEqual(made, page.read_text(), f"{page.name}: make it again with `{command.strip()}`")
 
     def test_two_pass_reuses_one_worker_an_arm_and_gives_no_verdict_word(self):
         manifest = saxpy_manifest([SAXPY])

@@ -120,6 +120,19 @@ TEST(RunId, is_the_moment_and_the_lock) {
   EXPECT_EQ(new_run_id(1'700'000'000, "0123456789abcdef"), "20231114T221320Z-01234567");
 }
 
+TEST(Notes, every_code_says_what_it_means_and_what_to_do) {
+  const auto look = [](const auto& table) {
+    for (const auto& note : table) {
+      EXPECT_GT(note.explanation.size(), 20U) << note.code;
+      EXPECT_GT(note.advice.size(), 10U) << note.code;
+      EXPECT_TRUE(note.advice.ends_with(".")) << note.code << ": " << note.advice;
+    }
+  };
+  look(stats::note_table());
+  look(run::note_table());
+  look(calibration::note_table());
+}
+
 TEST(Notes, no_code_is_used_twice) {
   std::map<std::string_view, int> seen;
   for (const auto& note : run::note_table()) {

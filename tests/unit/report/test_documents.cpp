@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/base/json.h"
 #include "harness/report/claims.h"
 #include "harness/report/report.h"
@@ -114,6 +115,51 @@ TEST(Documents, of_every_kind_state_what_they_do_not_show) {
               std::string::npos);
     EXPECT_NE(text.find("abba run manifests/synthetic.json"), std::string::npos);
   }
+}
+
+TEST(Summary, a_busy_machine_is_named) {
+  RunRecord run = small_run(-0.05);
+  EXPECT_EQ(summary_text(run, stats::analyze(run), context()).find("not quiet"), std::string::npos);
+  run.passes[3].blocks[0].taint = "cpu-load";
+  EXPECT_NE(summary_text(run, stats::analyze(run), context())
+                .find("The machine was not quiet: other programs on its CPUs in 1 of"),
+            std::string::npos);
+}
+
+TEST(Beside, two_plans_of_one_change_stand_side_by_side) {
+  RunRecord two_pass = seeds_run();
+  two_pass.file = "results/a.sqlite";
+  const RunRecord standard = small_run(-0.05);
+  const auto first = stats::analyze(two_pass);
+  const auto second = stats::analyze(standard);
+  const std::string text = beside({two_pass, first}, {standard, second});
+  EXPECT_NE(text.find("disjoint-pass-means"), std::string::npos);
+  EXPECT_NE(text.find("| improved, -"), std::string::npos) << text;
+  EXPECT_NE(text.find("no verdict word, no interval and no error rate"), std::string::npos);
+  EXPECT_NE(text.find("improved, regressed, equivalent (within 2.00 %)"), std::string::npos);
+  EXPECT_NE(text.find("abba beside results/a.sqlite"), std::string::npos);
+}
+
+TEST(Beside, where_only_the_rule_of_disjoint_means_says_a_direction_it_is_said) {
+  RunRecord two_pass = seeds_run();
+  const RunRecord standard = small_run(0);
+  auto first = stats::analyze(two_pass);
+  for (auto& verdict : first.verdicts) {
+    verdict.word = record::Word::kDisjointMet;
+    verdict.effect = -0.01;
+  }
+  const auto second = stats::analyze(standard);
+  EXPECT_NE(
+      beside({two_pass, first}, {standard, second}).find("by chance in one workload of three"),
+      std::string::npos);
+}
+
+TEST(Beside, another_change_is_refused) {
+  const RunRecord x = small_run(-0.05);
+  RunRecord y = small_run(-0.05);
+  y.manifest.b.factors["blocking"] = "row_8";
+  const auto analysis = stats::analyze(x);
+  EXPECT_THROW((void)beside({x, analysis}, {y, analysis}), base::Error);
 }
 
 TEST(Documents, of_two_programs_claim_no_optimization_and_the_other_way_round) {
