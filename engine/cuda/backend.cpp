@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/cuda/cuda_backend.h"
 #include "engine/cuda/kernels/kernel_list.h"
+#include "engine/cuda/kernels/spin.h"
 #include "engine/cuda/range.h"
 #include "engine/cuda/runtime_error.h"
 
@@ -183,8 +184,15 @@ void CudaBackend::download(tensor::ConstView from, float* values) {
   }
 }
 
+bool CudaBackend::spin_before_wait(std::int64_t ns) {
+  if (!kernels_.is_available(spin_kernels().front())) return false;
+  spin_ns_ = ns;
+  return true;
+}
+
 void CudaBackend::synchronize() {
   ++synchronizations_;
+  if (spin_ns_ > 0) launch_spin(std::exchange(spin_ns_, 0), context());
   note(cudaStreamSynchronize(stream_.get()), "waiting for the device");
   require_lt(library_status_, "starting a matrix product");
   if (state_.first_error == 0) return;

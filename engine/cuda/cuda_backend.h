@@ -59,6 +59,7 @@ class CudaBackend final : public ops::Backend {
   void upload_all(std::span<const ops::Transfer> transfers) override;
   void download(tensor::ConstView from, float* values) override;
   void synchronize() override;
+  bool spin_before_wait(std::int64_t ns) override;
 
   void embed_norm(const ops::EmbedNormProblem& problem, ops::WeightId table, ops::WeightId gain,
                   tensor::ConstView ids, tensor::View residual, tensor::View normed) override;
@@ -158,6 +159,7 @@ class CudaBackend final : public ops::Backend {
   int library_status_ = 0;       // of the first product that could not be started
   std::int64_t uploads_ = 0;
   std::int64_t synchronizations_ = 0;
+  std::int64_t spin_ns_ = 0;  // before the next synchronize()
 };
 
 }  // namespace abba::cuda

@@ -117,6 +117,9 @@ class Backend {
   }
   virtual void download(tensor::ConstView from, float* values) = 0;
   virtual void synchronize() = 0;
+  // A known slow-down for calibrations: a device stays busy for `ns` more after the work queued
+  // before the next synchronize(), which waits for it. false where nothing is queued, as on a CPU.
+  virtual bool spin_before_wait(std::int64_t /*ns*/) { return false; }
 
   // ---- operations; see the problem structs for formulas, shapes and types.
   virtual void embed_norm(const EmbedNormProblem& problem, WeightId table, WeightId gain,

@@ -303,6 +303,9 @@ void LayaWorker::run_batch(PreparedBatch& batch) {
 
 void LayaWorker::request() {
   last_variant_ = variant();
+  if (device_spin_ns() > 0 && !selected_->loaded->backend->spin_before_wait(device_spin_ns())) {
+    throw Refused("bad_inject", "the device's spin kernel cannot be loaded");
+  }
   const Span whole(recorder(), kModel);
   for (PreparedBatch& batch : selected_->batches[static_cast<std::size_t>(last_variant_)]) {
     run_batch(batch);

@@ -31,6 +31,7 @@ class LayaWorker : public abba_worker::Worker {
   abba_worker::Prepared prepare(const abba_worker::Workload& workload) override;
   void select(const abba_worker::Workload& workload) override;
   void request() override;
+  bool spins_on_device() override { return settings_.backend == "cuda"; }
   std::vector<abba_worker::Tensor> outputs(const std::vector<std::string>& stages,
                                            bool values) override;
 

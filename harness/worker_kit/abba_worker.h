@@ -217,6 +217,9 @@ class Worker {
   virtual Description describe() { return {}; }  // touches no device
   // May come several times; every workload is prepared again afterwards.
   virtual void load(const LoadRequest&, LoadReply&) {}
+  // Whether request() honours device_spin_ns(), with what is loaded now. Asked after load() when a
+  // calibration wants effects on a device; a worker without one refuses them.
+  virtual bool spins_on_device() { return false; }
   // Before a slot or outputs of a workload other than the last one. Default: prepare() again. A
   // worker that keeps several workloads ready overrides it.
   virtual void select(const Workload& workload) { prepare(workload); }
@@ -243,9 +246,13 @@ class Worker {
   const std::vector<std::string>& boundaries() const { return boundaries_; }
   Recorder& recorder() { return *recorder_; }
   void value(const char* metric, double value);
+  // Nanoseconds that this request must keep the device busy for, before it waits for the device for
+  // the last time; 0 = nothing is injected.
+  std::int64_t device_spin_ns() const { return device_spin_ns_; }
 
  private:
   friend class Session;
+  std::int64_t device_spin_ns_ = 0;
   int variant_ = 0;
   std::vector<std::string> boundaries_;
   std::map<std::string, std::string> levels_;
@@ -753,8 +760,10 @@ inline bool allocations_are_counted = false;  // set where the operators are rep
 // ---- Known effects ----------------------------------------------------------------------------
 
 // Effects that a calibration asks `load` to inject, so that the harness can be seen to find them.
-// All but "hidden" lie inside the sample. "slots": [m, r] limits an effect to every m-th slot of
-// the worker, "position": p to slots in that place of their block (the slot id's end, "/sP").
+// A spin whose "where" is "device" is the worker's to do; its size comes from requests that the kit
+// times when the workload is prepared. All but "hidden" lie inside the sample. "slots": [m, r]
+// limits an effect to every m-th slot of the worker, "position": p to slots in that place of their
+// block (the slot id's end, "/sP").
 class Injection {
  public:
   static Injection parse(const Json& inject) {
@@ -769,11 +778,11 @@ class Injection {
   }
 
   void begin_slot(const std::string& slot_id) {
-    fraction_ = delay_ns_ = drift_ns_ = hidden_ns_ = 0;
+    fraction_ = device_fraction_ = delay_ns_ = drift_ns_ = hidden_ns_ = 0;
     for (const Effect& effect : effects_) {
       if (slots_ % effect.slot_modulus != effect.slot_remainder) continue;
       if (effect.position >= 0 && position_of(slot_id) != effect.position) continue;
-      fraction_ += effect.fraction;
+      (effect.on_device ? device_fraction_ : fraction_) += effect.fraction;
       delay_ns_ += effect.delay_ns;
       drift_ns_ += effect.drift_ns;
       hidden_ns_ += effect.hidden_ns;
@@ -795,6 +804,11 @@ class Injection {
                             drift_ns_ * static_cast<double>(requests_) - 1.5 * clock_read_ns_;
     if (extra_ns > 0) spin_until(now + static_cast<std::int64_t>(extra_ns));
   }
+  bool uses_device() const {
+    return std::any_of(effects_.begin(), effects_.end(),
+                       [](const Effect& effect) { return effect.on_device; });
+  }
+  double device_fraction() const { return device_fraction_; }  // of the slot that began
   // What one read of the clock takes, measured at load.
   void calibrate(double clock_read_ns) { clock_read_ns_ = clock_read_ns; }
 
@@ -803,6 +817,7 @@ class Injection {
     double fraction = 0, delay_ns = 0, drift_ns = 0, hidden_ns = 0;
     std::int64_t slot_modulus = 1, slot_remainder = 0;
     std::int64_t position = -1;  // any
+    bool on_device = false;
   };
 
   // Of "17/s2" 2; -1 where the id says nothing.
@@ -841,6 +856,12 @@ class Injection {
       effect.slot_modulus = std::max<std::int64_t>(1, json["slots"].items()[0].integer(1));
       effect.slot_remainder = json["slots"].items()[1].integer(0);
     }
+    if (!json["where"].is_null() && json["where"].text() != "host") {
+      if (json["where"].text() != "device" || kind != "spin") {
+        throw Refused("bad_inject", "inject: \"where\" is host, or device for a spin");
+      }
+      effect.on_device = true;
+    }
     if (!json["position"].is_null()) {
       effect.position = static_cast<std::int64_t>(amount(json, "position", 1000));
     }
@@ -849,7 +870,7 @@ class Injection {
 
   std::vector<Effect> effects_;
   std::int64_t slots_ = 0, requests_ = 0;
-  double fraction_ = 0, delay_ns_ = 0, drift_ns_ = 0, hidden_ns_ = 0;
+  double fraction_ = 0, device_fraction_ = 0, delay_ns_ = 0, drift_ns_ = 0, hidden_ns_ = 0;
   double clock_read_ns_ = 0;
   bool active_ = false;
 };
@@ -1232,6 +1253,9 @@ class Session {
     worker_.levels_ = reply.factors;
     reply.setup_ns["load"] = static_cast<double>(now_ns() - start);
     reply.setup_ns["clock_read"] = clock_read_ns();
+    if (injection.uses_device() && !worker_.spins_on_device()) {
+      throw Refused("bad_inject", "inject: this worker, as loaded, cannot spin on a device");
+    }
     loaded_ = true;
     injection_ = std::move(injection);
     injection_.calibrate(reply.setup_ns["clock_read"]);
@@ -1291,14 +1315,43 @@ class Session {
     const std::int64_t first_request_ns = now_ns() - start;
     selected_ = workload.id;
     workloads_[workload.id] = workload;
+    Json facts = prepared.facts.is_null() ? Json::object() : prepared.facts;
+    if (injection_.uses_device()) facts.set("device_spin", calibrate_device(workload.id));
     return Json(Json::Object{{"type", "prepare"},
                              {"ready", true},
                              {"work", Json::Object{{"items", prepared.items},
                                                    {"bytes", prepared.bytes},
                                                    {"flops", prepared.flops}}},
-                             {"facts", prepared.facts.is_null() ? Json::object() : prepared.facts},
+                             {"facts", facts},
                              {"first_request_ns", first_request_ns}})
         .dump();
+  }
+
+  // What a request takes, and what a spin adds beyond its own length (a launch, the timer's step):
+  // medians of requests without and with the shortest spin, taken in turn.
+  struct DeviceCost {
+    double request_ns = 0, overhead_ns = 0;
+    std::int64_t spin_ns(double fraction) const {
+      return fraction > 0 ? std::max<std::int64_t>(
+                                1, static_cast<std::int64_t>(fraction * request_ns - overhead_ns))
+                          : 0;
+    }
+  };
+  Json calibrate_device(const std::string& workload) {
+    constexpr std::size_t kPairs = 31;
+    std::array<std::array<std::int64_t, kPairs>, 2> ns{};
+    for (std::size_t i = 0; i < 2 * kPairs; ++i) {
+      worker_.device_spin_ns_ = i % 2 == 0 ? 0 : 1;
+      const std::int64_t start = now_ns();
+      worker_.request();
+      ns[i % 2][i / 2] = now_ns() - start;
+    }
+    worker_.device_spin_ns_ = 0;
+    for (auto& row : ns) std::nth_element(row.begin(), row.begin() + kPairs / 2, row.end());
+    const auto plain = static_cast<double>(ns[0][kPairs / 2]);
+    const double overhead = std::max(0.0, static_cast<double>(ns[1][kPairs / 2]) - plain);
+    device_costs_[workload] = {plain, overhead};
+    return Json::Object{{"request_ns", plain}, {"overhead_ns", overhead}};
   }
 
   const Workload& select(const Json& message, const std::vector<std::string>& boundaries) {
@@ -1406,6 +1459,7 @@ class Session {
     recorder_.begin_slot(slot.outermost, description_.metrics, slot.total,
                          std::min(slot.max_spans, measured), &injection_);
     injection_.begin_slot(slot.id);
+    worker_.device_spin_ns_ = device_costs_[slot.workload].spin_ns(injection_.device_fraction());
     const std::int64_t loop_start = now_ns();
     for (std::int64_t seq = 0; seq < slot.total; ++seq) {
       if (seq == slot.warmup) {
@@ -1418,6 +1472,7 @@ class Session {
       timed_request(slot, seq);
     }
     detail::counting_allocations = false;
+    worker_.device_spin_ns_ = 0;
     if (detail::allocations_are_counted) slot.allocations = detail::allocation_count;
     recorder_.end_slot();
   }
@@ -1553,6 +1608,7 @@ class Session {
   const Description description_;
   Recorder recorder_;
   Injection injection_;
+  std::map<std::string, DeviceCost> device_costs_;  // by workload
   std::map<std::string, Workload> workloads_;
   std::string selected_;
   bool loaded_ = false;

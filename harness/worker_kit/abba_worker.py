@@ -161,6 +161,8 @@ class _Injection:
             amount = effect.get(key)
             if not isinstance(amount, (int, float)) or not 0 <= amount <= most:
                 raise Refused("bad_inject", f"inject: {key!r} must be a number from 0 to {most:g}")
+            if effect.get("where", "host") != "host":
+                raise Refused("bad_inject", "inject: this kit spins on the host only; leave out 'where'")
             modulus, remainder = effect.get("slots", [1, 0])
             position = effect.get("position")
             if position is not None and (not isinstance(position, int) or not 0 <= position <= 1000):

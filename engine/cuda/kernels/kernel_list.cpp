@@ -14,6 +14,7 @@
 #include "engine/cuda/kernels/layer_norm.h"
 #include "engine/cuda/kernels/plain_product.h"
 #include "engine/cuda/kernels/rope.h"
+#include "engine/cuda/kernels/spin.h"
 #include "engine/cuda/kernels/transpose_heads.h"
 #include "engine/cuda/kernels/type_embedding.h"
 
@@ -40,6 +41,7 @@ std::vector<KernelRow> all_kernels() {
   append(all, layer_norm_kernels());
   append(all, plain_product_kernels());
   append(all, rope_kernels());
+  append(all, spin_kernels());
   append(all, transpose_heads_kernels());
   append(all, type_embedding_kernels());
   return all;

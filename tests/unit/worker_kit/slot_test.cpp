@@ -20,6 +20,8 @@ struct Spinner : abba_worker::Worker {
   std::int64_t busy_ns = 20'000;
   bool allocate = false;
   bool open_inner = false;
+  bool has_device = false;
+  std::int64_t device_launch_ns = 20'000;  // what a spin costs on top of its length
   std::int64_t fail_at = -1;
   std::int64_t count = 0;
   std::vector<int> variants;
@@ -35,6 +37,7 @@ struct Spinner : abba_worker::Worker {
     variants.reserve(10'000);
     return {};
   }
+  bool spins_on_device() override { return has_device; }
   void request() override {
     const std::int64_t start = abba_worker::now_ns();
     if (variants.size() < variants.capacity()) variants.push_back(variant());
@@ -47,6 +50,9 @@ struct Spinner : abba_worker::Worker {
       abba_worker::spin_until(start + busy_ns);
     }
     abba_worker::spin_until(start + 2 * busy_ns);
+    if (device_spin_ns() > 0) {
+      abba_worker::spin_until(abba_worker::now_ns() + device_spin_ns() + device_launch_ns);
+    }
   }
 };
 
@@ -197,6 +203,34 @@ TEST_F(SlotTest, AnEffectOfAPlaceInTheBlockFollowsTheSlotId) {
   EXPECT_LT(duration("2"), 120'000) << "an id without a place has no such effect";
   EXPECT_LT(duration("19/s2x"), 120'000);
   EXPECT_LT(duration("20/s"), 120'000);
+}
+
+// The worker's spin stands for a device's: it costs a launch on top of its length, which the kit
+// must find out and take off.
+TEST_F(SlotTest, ASpinOnTheDeviceIsAsLongAsAskedFor) {
+  worker_.has_device = true;
+  worker_.busy_ns = 100'000;
+  const auto median_of = [this](const std::string& inject) {
+    load(inject);
+    prepared_ = false;
+    return static_cast<double>(median(integers(slot(2, 61)["duration_ns"])));
+  };
+  const double none = median_of("null");
+  EXPECT_NEAR(median_of(R"({"kind":"spin","fraction":0.5,"where":"device"})") / none, 1.5, 0.1);
+  EXPECT_NEAR(median_of(R"({"kind":"spin","fraction":0.5,"where":"host"})") / none, 1.5, 0.1);
+}
+
+TEST_F(SlotTest, AWorkerWithoutADeviceRefusesToSpinThere) {
+  const auto answer = [this](const char* inject) {
+    return session_.answer(std::string(R"({"type":"load","inject":)") + inject + "}");
+  };
+  EXPECT_NE(answer(R"({"kind":"spin","fraction":0.5,"where":"device"})").find("bad_inject"),
+            std::string::npos);
+  worker_.has_device = true;
+  EXPECT_EQ(answer(R"({"kind":"spin","fraction":0.5,"where":"device"})").find("error"),
+            std::string::npos);
+  EXPECT_NE(answer(R"({"kind":"delay","ns":5,"where":"device"})").find("bad_inject"),
+            std::string::npos);
 }
 
 TEST_F(SlotTest, PacedRequestsStartWhenTheyAreDue) {
