@@ -475,7 +475,10 @@ class JsonParser {
       skip_space();
       if (peek() != '"') fail("a key was expected");
       const std::string key = parse_string();
-      if (!object[key].is_null()) fail("the key \"" + key.substr(0, 40) + "\" appears twice");
+      const auto same = [&](const Json::Member& member) { return member.first == key; };
+      if (std::any_of(object.members().begin(), object.members().end(), same)) {
+        fail("the key \"" + key.substr(0, 40) + "\" appears twice");
+      }
       skip_space();
       if (!take(":")) fail("':' was expected");
       object.set(key, parse_value(depth + 1));

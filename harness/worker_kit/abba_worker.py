@@ -207,6 +207,12 @@ def _no_constant(text):
     raise ValueError(f"{text} is no JSON")
 
 
+def _no_twice(pairs):
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key appears twice")
+    return dict(pairs)
+
+
 class Session:
     """One conversation: answer(line) turns a request line into an answer line."""
 
@@ -225,7 +231,8 @@ class Session:
     def answer(self, line):
         try:
             try:
-                message = json.loads(line, parse_constant=_no_constant)
+                message = json.loads(line, parse_constant=_no_constant,
+                                     object_pairs_hook=_no_twice)
             except (ValueError, RecursionError) as failure:
                 raise Refused("bad_json", f"not valid JSON: {failure}") from None
             kind = message.get("type") if isinstance(message, dict) else None

@@ -38,11 +38,11 @@ TEST_P(KitJsonRefuses, WithoutReadingOutOfBounds) {
 
 INSTANTIATE_TEST_SUITE_P(Malformed, KitJsonRefuses,
                          testing::Values("", "{", "[1,", "[1,]", "{\"a\"}", "{\"a\":1,}",
-                                         "{\"a\":1,\"a\":2}", "01", "1.", "-", "1e", "\"", "\"\\",
-                                         "\"\\u12", "\"\\ud800\"", "\"\\udc00\"", "nul", "[1] 2",
-                                         "\"\n\"", "1e999", "{1:2}", "\"\\x\"",
-                                         std::string(1000, '['), "NaN", std::string("\"a\0b\"", 5),
-                                         "+1", ".5", "'a'"));
+                                         "{\"a\":1,\"a\":2}", "{\"a\":null,\"a\":2}", "01", "1.",
+                                         "-", "1e", "\"", "\"\\", "\"\\u12", "\"\\ud800\"",
+                                         "\"\\udc00\"", "nul", "[1] 2", "\"\n\"", "1e999", "{1:2}",
+                                         "\"\\x\"", std::string(1000, '['), "NaN",
+                                         std::string("\"a\0b\"", 5), "+1", ".5", "'a'"));
 
 TEST(KitJson, NumbersKeepTheirValue) {
   abba::base::Random random(5);
