@@ -78,6 +78,60 @@ class Bundle(ProjectTest):
         report = json.loads((folder / "report.json").read_text())
         self.assertEqual(report["run"]["head_digest"], index["head_digest"])
 
+    def test_plain_sql_gives_the_pass_values_and_means_of_the_report(self):
+        compared = 0
+        for run_file in PUBLISHED:
+            report = json.loads(self.abba("report", "--json", run_file).stdout)
+            views = self.views(run_file)
+            for verdict in report["verdicts"]:
+                key = (verdict["workload"], verdict["boundary"])
+                if verdict["metric"] != "latency" or verdict["blocks_tainted"] or \
+                        key not in views["outermost"]:
+                    continue  # an inner boundary's times are spans; taint leaves the means
+                for effect in verdict["pass_effects"]:
+                    self.close(views["values"][(*key, effect["pass"])], [effect["log_ratio"]],
+                               f"{run_file} {key} pass {effect['pass']}")
+                    compared += 1
+                for of_arm in verdict["summaries"]:
+                    if of_arm["pass"] is None:
+                        continue
+                    wanted = [of_arm[name] for name in ("count", "failures", "mean", "min")]
+                    for view in ("v_pass", "v_slot"):
+                        self.close(views[view][(*key, of_arm["pass"], of_arm["arm"])], wanted,
+                                   f"{run_file} {key} {view}")
+        self.assertGreater(compared, 100)
+
+    def views(self, run_file):
+        """What plain SQL says: each view read once."""
+        plain = self.root / "run.sqlite"
+        plain.write_bytes(lzma.open(run_file).read())
+        database = sqlite3.connect(plain)
+        self.addCleanup(database.close)
+        if database.execute("PRAGMA user_version").fetchone() == (1,):
+            # The copy in a bundle has the newest layout.
+            self.abba("export", run_file, "--out", f"{run_file.name}.zip")
+            with zipfile.ZipFile(self.root / f"{run_file.name}.zip") as archive:
+                plain.write_bytes(lzma.decompress(archive.read("run.sqlite.xz")))
+            database = sqlite3.connect(plain)
+            self.addCleanup(database.close)
+        database.create_function("ln", 1, math.log, deterministic=True)
+        keys = "workload, boundary, pass_index, arm"
+        tables = {
+            "v_pass": f"SELECT {keys}, n, failures, mean_ns, min_ns FROM v_pass",
+            "v_slot": f"SELECT {keys}, sum(n), sum(failures), sum(n * mean_ns) / sum(n), "
+                      f"min(min_ns) FROM v_slot WHERE counts GROUP BY {keys}"}
+        found = {name: {row[:4]: row[4:] for row in database.execute(query)}
+                 for name, query in tables.items()}
+        found["values"] = {row[:3]: row[3:] for row in database.execute(
+            "SELECT workload, boundary, pass_index, pass_value FROM v_verdict_input")}
+        found["outermost"] = set(database.execute("SELECT workload, boundary FROM block"))
+        return found
+
+    def close(self, found, wanted, what):
+        for a, b in zip(found, wanted, strict=True):
+            self.assertTrue(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12),
+                            f"{what}: {found}, the report says {wanted}")
+
     def test_a_repacked_or_edited_bundle_ends_with_7(self):
         self.abba("export", PUBLISHED[0], "--out", "good.zip")
         with zipfile.ZipFile(self.root / "good.zip") as good, \
