@@ -73,9 +73,20 @@ void read_run_row(Database& database, RunRecord& run) {
   run.head_digest = database.text("SELECT digest FROM chain ORDER BY seq DESC LIMIT 1");
 }
 
+// Members that files of this layout may lack because they are older: the expanded form has them.
+void add_later_members(const Json& expanded, Json& fields) {
+  constexpr const char* kLater[] = {"reference_environment"};
+  for (const char* name : kLater) {
+    const Json* value = expanded.find(name);
+    if (fields.find(name) == nullptr && value != nullptr) fields.set(name, *value);
+  }
+}
+
 void read_declared(Database& database, RunRecord& run) {
   Json fields = document(database, "manifest_fields");
-  fields.set("expanded", document(database, "manifest"));
+  const Json expanded = document(database, "manifest");
+  add_later_members(expanded, fields);
+  fields.set("expanded", expanded);
   fields.set("path", private_text(database, "manifest/path"));
   from_json(fields, database.path() + ": manifest", run.manifest);
   from_json(document(database, "registration"), database.path() + ": registration",
