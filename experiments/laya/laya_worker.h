@@ -34,6 +34,11 @@ class LayaWorker : public abba_worker::Worker {
   bool spins_on_device() override { return settings_.backend == "cuda"; }
   std::vector<abba_worker::Tensor> outputs(const std::vector<std::string>& stages,
                                            bool values) override;
+  // Of the CPU's caches; on a GPU it refuses, since the kit's flush does not reach its L2.
+  abba_worker::FlushCheck check_flush() override {
+    if (settings_.backend == "cpu") return Worker::check_flush();
+    throw abba_worker::Refused("unsupported", "this worker cannot empty the caches of a GPU");
+  }
 
  protected:
   // Of a files entry, which is loaded at the first call.

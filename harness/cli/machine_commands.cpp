@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "engine/base/error.h"
@@ -14,6 +15,7 @@
 #include "harness/host/device_lock.h"
 #include "harness/host/doctor.h"
 #include "harness/workers/conformance.h"
+#include "harness/workers/conformance_rules.h"
 
 namespace abba::cli {
 namespace {
@@ -62,6 +64,66 @@ class WorkersDevice {
   std::unique_ptr<host::DeviceLock> lock_;
 };
 
+workers::ConformanceOptions conformance_options(const Options& options, const std::string& device) {
+  workers::ConformanceOptions with;
+  with.timeout_s = options.timeout_s;
+  with.device = device;
+  with.require_device = !options.require.empty();
+  with.workload_input_json = options.input;
+  if (!options.settings.empty()) {
+    with.settings = base::parse_json(options.settings, "--settings");
+    if (!with.settings.is_object()) {
+      throw Error(ErrorCode::kBadInput, "--settings", "is no JSON object, like '{\"threads\": 1}'");
+    }
+  }
+  for (const std::string& file : options.files) {
+    const std::size_t equals = file.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == file.size()) {
+      throw Error(ErrorCode::kBadInput, "--file", "\"" + file + "\" is not of the form NAME=PATH");
+    }
+    with.files[file.substr(0, equals)] =
+        std::filesystem::absolute(file.substr(equals + 1)).lexically_normal().string();
+  }
+  return with;
+}
+
+Json json_of(const workers::ConformanceReport& report) {
+  Json rows = Json::array();
+  const auto rules = workers::conformance_rules();
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    const auto& row = report.rows[i];
+    rows.push_back(Json::object({{"rule", row.rule},
+                                 {"demand", rules[i].demand},
+                                 {"state", workers::name(row.state)},
+                                 {"detail", row.detail}}));
+  }
+  return Json::object({{"schema", "abba.worker-check/1"},
+                       {"protocol", "abba.worker/1"},
+                       {"ok", report.count(workers::Conformance::kOk)},
+                       {"broken", report.count(workers::Conformance::kBroken)},
+                       {"not_checked", report.count(workers::Conformance::kNotChecked)},
+                       {"missing", report.missing},
+                       {"rules", std::move(rows)}});
+}
+
+// What is broken says also what was demanded; the rest is one line each.
+std::string text_of(const workers::ConformanceReport& report) {
+  std::string text;
+  const auto rules = workers::conformance_rules();
+  for (std::size_t i = 0; i < report.rows.size(); ++i) {
+    const auto& row = report.rows[i];
+    const std::string state(workers::name(row.state));
+    text += "  " + state + std::string(13 - state.size(), ' ') + row.rule;
+    text += row.detail.empty() ? "\n" : ": " + row.detail + "\n";
+    if (row.state == workers::Conformance::kBroken) {
+      text += std::string(15, ' ') + "demanded: " + std::string(rules[i].demand) + "\n";
+    }
+  }
+  return text + std::to_string(report.count(workers::Conformance::kOk)) + " ok, " +
+         std::to_string(report.count(workers::Conformance::kBroken)) + " broken, " +
+         std::to_string(report.count(workers::Conformance::kNotChecked)) + " not checked\n";
+}
+
 }  // namespace
 
 int doctor_command(const Options& options) {
@@ -87,23 +149,18 @@ int doctor_command(const Options& options) {
 
 int worker_check_command(const Options& options) {
   const WorkersDevice device(options);
-  workers::ConformanceOptions with;
-  with.device = device.uuid();
-  with.require_device = !options.require.empty();
-  with.workload_input_json = options.input;
-  const auto rows = workers::conformance(options.words, with);
-  int failed = 0;
-  for (const auto& row : rows) {
-    failed += !row.passed && !row.skipped ? 1 : 0;
-    print(std::string(row.skipped  ? "  --    "
-                      : row.passed ? "  ok    "
-                                   : "  FAIL  ") +
-          row.rule + (row.detail.empty() ? "" : ": " + row.detail) + "\n");
-  }
-  if (!workers::conforms(rows)) {
+  const auto with = conformance_options(options, device.uuid());
+  const auto report = workers::conformance(options.words, with);
+  print(options.json ? json_of(report).dump_pretty() : text_of(report));
+  const int broken = report.count(workers::Conformance::kBroken);
+  if (broken > 0) {
     throw Error(ErrorCode::kEvidence, options.words.front(),
-                std::to_string(failed) + " of " + std::to_string(rows.size()) +
+                std::to_string(broken) + " of " + std::to_string(report.rows.size()) +
                     " rules of abba.worker/1 are broken; see the rows above");
+  }
+  if (!report.missing.empty()) {
+    throw Error(ErrorCode::kBadInput, options.words.front(),
+                "no slot could be tried: " + report.missing);
   }
   return kDone;
 }

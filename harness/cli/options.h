@@ -13,36 +13,39 @@ struct Options {
   std::string manifest;            // M of the commands that take one
   std::vector<std::string> words;  // run files, a note's code, or what follows "--"
 
-  bool expand = false;         // check
-  bool json = false;           // check, plan, report, list, doctor
-  double request_ms = 0;       // plan: how long one request takes, 0 = unknown
-  double start_s = 0;          // plan: how long a worker takes to start, 0 = unknown
-  double effect_percent = 0;   // power: the effect wanted, 0 = the usual ones
-  std::string machine_class;   // power: empty = this machine's
-  std::string supersede;       // register
-  bool do_register = false;    // run --register
-  bool exploratory = false;    // run
-  bool resume = false;         // run
-  std::string resume_file;     // run --resume FILE, or empty = the latest unfinished
-  std::string output;          // run: the run file to write
-  bool quiet = false;          // run, try: no progress, no summary
-  int runs = 20;               // calibrate: of the two largest series
-  double minutes = 0;          // calibrate: begin no run after that, 0 = no limit
-  bool quick = false;          // calibrate
-  bool no_runs = false;        // calibrate: judge what is stored
-  bool record_now = false;     // calibrate: conclude with the runs there are
-  std::string latest;          // report --latest ID
-  bool html = false;           // report
-  bool law_off = false;        // report --json --law-off
-  std::string out;             // report, export: --out FILE
-  bool all = false;            // list: exploratory runs too
-  bool csv = false;            // export
-  bool jsonl = false;          // export
-  bool with_private = false;   // export: host names, paths and command lines stay in the bundle
-  std::string table;           // export --csv: which, empty = samples
-  std::string reason;          // withdraw
-  std::string input;           // try, worker-check: a workload's input as JSON
-  std::string device;          // try, worker-check: "any" or a UUID, empty = none
+  bool expand = false;             // check
+  bool json = false;               // plan, report, list, doctor, worker-check
+  double request_ms = 0;           // plan: how long one request takes, 0 = unknown
+  double start_s = 0;              // plan: how long a worker takes to start, 0 = unknown
+  double effect_percent = 0;       // power: the effect wanted, 0 = the usual ones
+  std::string machine_class;       // power: empty = this machine's
+  std::string supersede;           // register
+  bool do_register = false;        // run --register
+  bool exploratory = false;        // run
+  bool resume = false;             // run
+  std::string resume_file;         // run --resume FILE, or empty = the latest unfinished
+  std::string output;              // run: the run file to write
+  bool quiet = false;              // run, try: no progress, no summary
+  int runs = 20;                   // calibrate: of the two largest series
+  double minutes = 0;              // calibrate: begin no run after that, 0 = no limit
+  bool quick = false;              // calibrate
+  bool no_runs = false;            // calibrate: judge what is stored
+  bool record_now = false;         // calibrate: conclude with the runs there are
+  std::string latest;              // report --latest ID
+  bool html = false;               // report
+  bool law_off = false;            // report --json --law-off
+  std::string out;                 // report, export: --out FILE
+  bool all = false;                // list: exploratory runs too
+  bool csv = false;                // export
+  bool jsonl = false;              // export
+  bool with_private = false;       // export: host names, paths and command lines stay in the bundle
+  std::string table;               // export --csv: which, empty = samples
+  std::string reason;              // withdraw
+  std::string input;               // try, worker-check: a workload's input as JSON
+  std::string settings;            // worker-check: settings to load with, as JSON
+  std::vector<std::string> files;  // worker-check: NAME=PATH, files to load with
+  double timeout_s = 30;           // worker-check: per message
+  std::string device;              // try, worker-check: "any" or a UUID, empty = none
   std::string require;         // run, try, preflight, worker-check: "cuda" = fail without a device
   std::string reads = "wall";  // try
   int passes = 6;              // try

@@ -243,9 +243,20 @@ class CommandLine {
     CLI::App* doctor = add("doctor", "what this machine offers an experiment",
                            "One row a topic, with what to do where something is missing.");
     doctor->add_flag("--json", options_.json, "for programs");
-    CLI::App* check = add("worker-check", "does a worker speak the protocol? -- COMMAND...",
-                          "abba worker-check -- python3 my_worker.py\nExit 7 if a rule is broken.");
+    CLI::App* check =
+        add("worker-check", "does a worker speak the protocol? -- COMMAND...",
+            "abba worker-check -- python3 my_worker.py\n"
+            "One row for each rule of abba.worker/1: ok, broken, or not checked and\n"
+            "why. Exit 7 if a rule is broken, 2 if the worker needs more to be tried.");
     check->add_option("--input", options_.input, "a workload input to try, as JSON");
+    check->add_option("--settings", options_.settings, "settings to load with, a JSON object");
+    check->add_option("--file", options_.files, "a file to load with; may be repeated")
+        ->type_name("NAME=PATH")
+        ->expected(1)
+        ->take_all();
+    check->add_option("--timeout-s", options_.timeout_s, "seconds that one answer may take")
+        ->check(CLI::Validator(positive_number, ""));
+    check->add_flag("--json", options_.json, "for programs");
     takes_device(check);
     takes_require(check);
     check->add_option("command", options_.words, "the worker's command, after --")->required();

@@ -47,7 +47,7 @@ struct WorkerHello {
   std::vector<MetricDecl> metrics;
   std::vector<FactorDecl> factors;
   std::vector<std::string>
-      capabilities;  // "load", "outputs", "spans", "graph_capture", "serve", "inject"
+      capabilities;  // "load", "outputs", "spans", "flush", "graph_capture", "serve", "inject"
   std::vector<std::string> stages;  // of `outputs`
   base::Json facts;                 // anything else worth recording (isa, product path, versions)
   base::Json raw;                   // the whole message
@@ -81,10 +81,25 @@ struct SlotRequest {
   std::vector<std::string> boundaries;
   std::int64_t warmup = 0;
   std::int64_t requests = 0;
-  std::int64_t max_spans = 50;  // requests whose spans are stored one by one
-  double interval_ms = 0;       // paced arrival, 0 = back to back
-  bool digest = true;           // of the last measured request's output
+  std::int64_t max_spans = 50;                 // requests whose spans are stored one by one
+  double interval_ms = 0;                      // paced arrival, 0 = back to back
+  bool digest = true;                          // of the last measured request's output
+  std::map<std::string, std::string> factors;  // hot ones to switch to; empty = as loaded
+  bool flush = false;                          // empty the caches before every request
 };
+
+// A worker's self-check of its flush: one walk over the same small memory, right after another one
+// and after a flush.
+struct FlushCheck {
+  std::string cache;  // which one, in the worker's words; empty = nothing was flushed
+  double bytes = 0;   // that a flush moves
+  double warm_ns = 0;
+  double cold_ns = 0;
+};
+
+// From how many times a warm walk on a cache counts as cold: memory is several times slower than
+// the cache above it, and a walk that was not evicted takes as long as a warm one.
+inline constexpr double kColdRatio = 1.5;
 
 enum class SampleStatus { kOk = 0, kFailed = 1 };
 
@@ -120,6 +135,7 @@ struct SlotReply {
   std::string digest;             // SHA-256 of the last measured request's output, or empty
   std::int64_t failures = 0;
   std::string failure_text;  // of the first failed request
+  FlushCheck flush;          // if it was asked for
 };
 
 // One output tensor: digest always, values when they were asked for.

@@ -27,6 +27,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -114,7 +115,7 @@ struct Factor {
   std::string name;
   std::vector<Level> levels;
   std::string default_level = "";  // empty = the first
-  bool hot = false;                // can be switched without a reload
+  bool hot = false;  // request() reads level(), so it can be switched between two slots
 };
 
 struct Boundary {
@@ -141,7 +142,8 @@ struct Description {
   std::string source_stamp = "";  // source tree and dirty-patch hash, or empty
   std::vector<std::string> files_to_hash = {};  // besides executable and mapped libraries
   std::vector<std::string> capabilities = {};   // further ones
-  Json facts = {};                              // anything else worth recording
+  bool flushes = true;  // flush_caches() empties what request() works on (capability "flush")
+  Json facts = {};      // anything else worth recording
 };
 
 struct LoadRequest {
@@ -203,6 +205,38 @@ class Refused : public std::runtime_error {
 class Recorder;
 class Session;
 
+// What the self-check of a flush saw: one walk over the same small memory, in nanoseconds, right
+// after another one and after a flush.
+struct FlushCheck {
+  std::string cache;  // which one, in words
+  double bytes = 0;   // that a flush moves
+  double warm_ns = 0, cold_ns = 0;
+};
+
+// Empties the caches of the CPU it runs on by streaming through twice the last level's size.
+class HostCaches {
+ public:
+  HostCaches();
+  void flush();
+  // `flush_all`: the worker's own flush, which is what is checked.
+  template <typename Flush>
+  FlushCheck check(Flush flush_all) {
+    walk();
+    double warm = walk();
+    for (int i = 0; i < 2; ++i) warm = std::min(warm, walk());
+    flush_all();
+    return {"last-level cache of the CPU", static_cast<double>(stream_.size()), warm, walk()};
+  }
+  static std::int64_t last_level_bytes();
+
+ private:
+  double walk();  // each line of the probe once, in an order no prefetcher guesses; nanoseconds
+  std::vector<char> stream_;
+  std::vector<std::uint32_t> next_;  // of each line of the probe, the one walked to next
+  std::uint32_t at_ = 0;
+  char touched_ = 0;
+};
+
 class Worker {
  public:
   virtual ~Worker() = default;
@@ -220,6 +254,15 @@ class Worker {
   // Whether request() honours device_spin_ns(), with what is loaded now. Asked after load() when a
   // calibration wants effects on a device; a worker without one refuses them.
   virtual bool spins_on_device() { return false; }
+  // After a hot factor got another level between two slots, outside of any request's time. Default:
+  // nothing, since request() reads level().
+  virtual void switched() {}
+  // Between two requests, outside of their time, where a slot asks for cold caches. A worker whose
+  // request runs on a device overrides both and flushes that device's cache too.
+  virtual void flush_caches() { host_caches().flush(); }
+  virtual FlushCheck check_flush() {
+    return host_caches().check([this] { flush_caches(); });
+  }
   // Before a slot or outputs of a workload other than the last one. Default: prepare() again. A
   // worker that keeps several workloads ready overrides it.
   virtual void select(const Workload& workload) { prepare(workload); }
@@ -249,10 +292,15 @@ class Worker {
   // Nanoseconds that this request must keep the device busy for, before it waits for the device for
   // the last time; 0 = nothing is injected.
   std::int64_t device_spin_ns() const { return device_spin_ns_; }
+  HostCaches& host_caches() {  // made when first needed: it is large
+    if (host_caches_ == nullptr) host_caches_ = std::make_unique<HostCaches>();
+    return *host_caches_;
+  }
 
  private:
   friend class Session;
   std::int64_t device_spin_ns_ = 0;
+  std::unique_ptr<HostCaches> host_caches_;
   int variant_ = 0;
   std::vector<std::string> boundaries_;
   std::map<std::string, std::string> levels_;
@@ -307,6 +355,60 @@ inline std::int64_t now_ns() {
 inline void spin_until(std::int64_t deadline_ns) {
   while (now_ns() < deadline_ns) {
   }
+}
+
+// ---- Cold caches ------------------------------------------------------------------------------
+
+// As the kernel says, or 64 MiB where it says nothing; never more than 512 MiB.
+inline std::int64_t HostCaches::last_level_bytes() {
+  std::int64_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    const std::string path =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size";
+    long long kib = 0;
+    if (std::FILE* file = std::fopen(path.c_str(), "r")) {
+      if (std::fscanf(file, "%lldK", &kib) == 1)
+        largest = std::max<std::int64_t>(largest, kib << 10);
+      std::fclose(file);
+    }
+  }
+  constexpr std::int64_t kMiB = 1 << 20;
+  return largest == 0 ? 64 * kMiB : std::min<std::int64_t>(largest, 512 * kMiB);
+}
+
+inline HostCaches::HostCaches() : stream_(static_cast<std::size_t>(2 * last_level_bytes()), 1) {
+  constexpr std::uint32_t kLines = 2048;  // of 64 bytes: 128 KiB, which a second level holds
+  constexpr std::uint32_t kWords = 16;    // in a line
+  std::vector<std::uint32_t> order(kLines);
+  for (std::uint32_t i = 0; i < kLines; ++i) order[i] = i;
+  std::uint32_t state = 12345;
+  for (std::uint32_t i = kLines - 1; i > 0; --i) {
+    state = state * 1664525U + 1013904223U;
+    std::swap(order[i], order[(state >> 8U) % (i + 1)]);
+  }
+  next_.resize(kLines * kWords);
+  for (std::uint32_t i = 0; i < kLines; ++i) {
+    next_[order[i] * kWords] = order[(i + 1) % kLines] * kWords;
+  }
+}
+
+// Writes: a line that was only read may be kept elsewhere as another's.
+inline void HostCaches::flush() {
+  for (std::size_t i = 0; i < stream_.size(); i += 64) {
+    stream_[i] = static_cast<char>(stream_[i] + 1);
+  }
+  touched_ = static_cast<char>(touched_ + stream_[stream_.size() / 2]);
+}
+
+inline double HostCaches::walk() {
+  const std::int64_t start = now_ns();
+  std::uint32_t at = at_;
+  do {
+    at = next_[at];
+  } while (at != at_);
+  const std::int64_t end = now_ns();
+  at_ = at;
+  return static_cast<double>(end - start);
 }
 
 // ---- JSON -------------------------------------------------------------------------------------
@@ -1122,6 +1224,7 @@ class Session {
     json.set("metrics", metrics);
     json.set("factors", factors_json());
     std::vector<std::string> capabilities = {"load", "spans", "inject"};
+    if (d.flushes) capabilities.emplace_back("flush");
     if (!d.stages.empty()) capabilities.emplace_back("outputs");
     capabilities.insert(capabilities.end(), d.capabilities.begin(), d.capabilities.end());
     json.set("capabilities", strings(capabilities));
@@ -1373,6 +1476,27 @@ class Session {
     return workload->second;
   }
 
+  // Hot factors for this slot or these outputs; the levels in effect, as the answer repeats them.
+  // The others keep what load gave them.
+  Json switch_factors(const Json& asked) {
+    bool changes = false;
+    Json in_effect = Json::object();
+    for (const Json::Member& member : asked.members()) {
+      checked_factors(Json(Json::Object{member}));
+      const auto factor = std::find_if(description_.factors.begin(), description_.factors.end(),
+                                       [&](const Factor& f) { return f.name == member.first; });
+      if (!factor->hot) {
+        throw Refused("not_hot", "the factor \"" + member.first + "\" needs a load");
+      }
+      std::string& level = worker_.levels_[member.first];
+      changes = changes || level != member.second.text();
+      level = member.second.text();
+      in_effect.set(member.first, level);
+    }
+    if (changes) worker_.switched();
+    return in_effect;
+  }
+
   // ---- slot
   struct Slot {
     std::string id, workload, outermost;
@@ -1380,7 +1504,8 @@ class Session {
     std::int64_t warmup = 0, total = 0, max_spans = 0;
     double interval_ns = 0;
     int rotate = 0;
-    bool digest = true;
+    bool digest = true, flush = false;
+    Json factors, flush_check;  // what the answer repeats, or null
     std::vector<std::int64_t> start_ns, duration_ns;
     std::vector<std::int64_t> failed;
     std::string failure_text;
@@ -1404,6 +1529,14 @@ class Session {
     const bool own = !message["boundaries"].items().empty();
     const std::vector<std::string> asked =
         own ? checked_boundaries(message["boundaries"]) : std::vector<std::string>{};
+    if (message["factors"].is_object()) {
+      load_defaults();
+      slot.factors = switch_factors(message["factors"]);
+    }
+    slot.flush = message["flush"].boolean(false);
+    if (slot.flush && !description_.flushes) {
+      throw Refused("unsupported", "this worker cannot flush caches");
+    }
     const Workload& workload = select(message, asked);
     slot.workload = workload.id;
     slot.rotate = workload.rotate;
@@ -1459,6 +1592,13 @@ class Session {
 
   void timed_loop(Slot& slot) {
     const std::int64_t measured = slot.total - slot.warmup;
+    if (slot.flush) {
+      const FlushCheck check = worker_.check_flush();
+      slot.flush_check = Json(Json::Object{{"cache", check.cache},
+                                           {"bytes", check.bytes},
+                                           {"warm_ns", check.warm_ns},
+                                           {"cold_ns", check.cold_ns}});
+    }
     recorder_.begin_slot(slot.outermost, description_.metrics, slot.total,
                          std::min(slot.max_spans, measured), &injection_);
     injection_.begin_slot(slot.id);
@@ -1470,6 +1610,7 @@ class Session {
         detail::counting_allocations = true;
       }
       worker_.variant_ = slot.rotate > 0 ? static_cast<int>(seq % slot.rotate) : 0;
+      if (slot.flush) worker_.flush_caches();
       wait_for_turn(slot, loop_start, seq);
       injection_.before_request();
       timed_request(slot, seq);
@@ -1504,6 +1645,10 @@ class Session {
     detail::append_text(out, slot.failure_text.substr(0, 1000));
     append_spans(out);
     append_values(out);
+    for (const auto& [key, json] : {std::pair<const char*, const Json*>{"factors", &slot.factors},
+                                    {"flush", &slot.flush_check}}) {
+      if (!json->is_null()) out += ",\"" + std::string(key) + "\":" + json->dump();
+    }
     out += ",\"allocations\":" + std::to_string(slot.allocations);
     out += ",\"digest\":\"" + digest + "\"}";
     return out;
@@ -1582,6 +1727,8 @@ class Session {
       }
     }
     const bool with_values = message["values"].boolean(false);
+    const Json factors =
+        message["factors"].is_object() ? switch_factors(message["factors"]) : Json();
     select(message, {});
     worker_.request();
     Json tensors = Json::array();
@@ -1604,7 +1751,9 @@ class Session {
       }
       tensors.push_back(std::move(json));
     }
-    return Json(Json::Object{{"type", "outputs"}, {"tensors", std::move(tensors)}}).dump();
+    Json answer(Json::Object{{"type", "outputs"}, {"tensors", std::move(tensors)}});
+    if (!factors.is_null()) answer.set("factors", factors);
+    return answer.dump();
   }
 
   Worker& worker_;

@@ -56,6 +56,7 @@ class Worker:
 
     name, version = "worker", "0"
     factors = {}  # name -> [level, ...] or [{"name", "exactness", "exact_to"}, ...]; first = default
+    hot = []  # factors whose level request() reads, so that they can be switched between two slots
     stages = []  # of outputs()
     boundaries = ["request"]  # names, or {"name", "parent", "unit", "clock"}; the first = default
     metrics = []  # {"name", "unit", "direction"}
@@ -73,6 +74,9 @@ class Worker:
 
     def load(self, settings, files, factors, device):
         """Self.level is set; return {} or what differs: settings, factors, device, memory."""
+
+    def switched(self):
+        """After a hot factor got another level, outside of any request's time."""
 
     def select(self, workload):
         """Before a slot of a workload other than the last one."""
@@ -261,19 +265,15 @@ class Session:
                 "workload_form": w.workload_form, "boundaries": self.boundaries,
                 "metrics": list(w.metrics),
                 "factors": [{"name": name, "levels": levels, "default": levels[0]["name"],
-                             "hot": False} for name, levels in self.factors.items()],
+                             "hot": name in w.hot} for name, levels in self.factors.items()],
                 "capabilities": capabilities + list(w.capabilities), "stages": list(w.stages),
                 "facts": w.facts}
 
     def load(self, message):
         asked = message.get("factors") or {}
         factors = {name: levels[0]["name"] for name, levels in self.factors.items()}
-        for name, level in asked.items():
-            if name not in factors:
-                raise Refused("unknown_factor", f"this worker has no factor {name!r}")
-            if level not in [known["name"] for known in self.factors[name]]:
-                raise Refused("unknown_level", f"the factor {name!r} has no level {level!r}")
-            factors[name] = level
+        self.check_factors(asked)
+        factors.update(asked)
         injection = _Injection(message.get("inject"))
         settings, files = message.get("settings") or {}, message.get("files") or {}
         device = message.get("device") or "none"
@@ -290,6 +290,29 @@ class Session:
                 "factors": self.worker.level, "device": effective.get("device"),
                 "memory": effective.get("memory", _resident_memory()), "setup_ns": setup,
                 "inject": message.get("inject")}
+
+    def check_factors(self, asked):
+        for name, level in asked.items():
+            if name not in self.factors:
+                raise Refused("unknown_factor", f"this worker has no factor {name!r}")
+            if level not in [known["name"] for known in self.factors[name]]:
+                raise Refused("unknown_level", f"the factor {name!r} has no level {level!r}")
+
+    def switch_factors(self, message):
+        """Hot factors for this slot or these outputs; what the answer repeats."""
+        asked = message.get("factors")
+        if asked is None:
+            return {}
+        self.check_factors(asked)
+        for name in asked:
+            if name not in self.worker.hot:
+                raise Refused("not_hot", f"the factor {name!r} needs a load")
+        if not self.loaded:
+            self.load({})
+        before, self.worker.level = self.worker.level, dict(self.worker.level, **asked)
+        if before != self.worker.level:
+            self.worker.switched()
+        return {"factors": asked}
 
     def checked_boundaries(self, asked):
         known = [boundary["name"] for boundary in self.boundaries]
@@ -342,6 +365,9 @@ class Session:
         interval_ns = min(3.6e12, max(0.0, float(message.get("interval_ms", 0)) * 1e6))
         asked = message.get("boundaries")
         boundaries = self.checked_boundaries(asked) if asked else []
+        if message.get("flush"):
+            raise Refused("unsupported", "this kit cannot flush caches")
+        switched = self.switch_factors(message)
         workload = self.select(message, boundaries)
         outermost = self.worker.active_boundaries[0]
         recorder = _Recorder(outermost, self.worker.metrics, warmup + requests, max_spans,
@@ -369,7 +395,7 @@ class Session:
                 "spans_dropped": 0,
                 "values": {name: values for name, values in recorder.values.items()
                            if any(value is not None for value in values)},
-                "allocations": -1, "digest": digest}
+                "allocations": -1, "digest": digest, **switched}
 
     def timed_loop(self, recorder, workload, warmup, total, interval_ns, slot_id):
         worker, injection, rotate = self.worker, self.injection, workload["rotate"]
@@ -426,6 +452,7 @@ class Session:
             if stage not in worker.stages:
                 raise Refused("unknown_stage", f"this worker has no stage {stage!r}")
         with_values = bool(message.get("values", False))
+        switched = self.switch_factors(message)
         self.select(message, [])
         worker.request()
         tensors = []
@@ -440,7 +467,7 @@ class Session:
                     packed.byteswap()
                 answer["values_f32"] = base64.b64encode(packed.tobytes()).decode()
             tensors.append(answer)
-        return {"type": "outputs", "tensors": tensors}
+        return {"type": "outputs", "tensors": tensors, **switched}
 
     def shutdown(self, _):
         self.finished = True

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "engine/base/error.h"
-
 namespace abba::workers {
 
 using base::Json;
 
 void AnswerReader::refuse(const std::string& problem) const {
-  throw base::Error(base::ErrorCode::kBroken, worker_,
-                    "broke the protocol in its answer to " + what_ + ": " + problem);
+  throw ProtocolBreach(rule_, worker_,
+                       "broke the protocol in its answer to " + what_ + ": " + problem);
 }
 
 const Json& AnswerReader::member(std::string_view key) const {
@@ -22,7 +20,7 @@ const Json& AnswerReader::member(std::string_view key) const {
 AnswerReader AnswerReader::object(std::string_view key) const {
   const Json& value = member(key);
   require(value.is_object(), "\"" + std::string(key) + "\" is no object");
-  return {value, worker_, what_ + " (" + std::string(key) + ")"};
+  return {value, worker_, what_ + " (" + std::string(key) + ")", rule_};
 }
 
 std::string AnswerReader::checked_name(const Json& value, const std::string& key) const {
@@ -108,7 +106,7 @@ void AnswerReader::each(std::string_view key,
   require(array.is_array(), "\"" + std::string(key) + "\" is no array");
   for (const Json& item : array.as_array()) {
     require(item.is_object(), "\"" + std::string(key) + "\" holds something that is no object");
-    take({item, worker_, what_ + " (" + std::string(key) + ")"});
+    take({item, worker_, what_ + " (" + std::string(key) + ")", rule_});
   }
 }
 

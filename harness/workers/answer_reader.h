@@ -1,4 +1,5 @@
-// Private to the parse_* functions: reads members of an answer, refusing with the worker's name.
+// Private to the parse_* functions: reads members of an answer, refusing with the worker's name and
+// the rule of conformance_rules.h that the answer breaks.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +9,21 @@
 #include <vector>
 
 #include "engine/base/json.h"
+#include "harness/workers/messages.h"
 
 namespace abba::workers {
 
 class AnswerReader {
  public:
-  // Borrows both.
-  AnswerReader(const base::Json& json, const std::string& worker, std::string what)
-      : json_(json), worker_(worker), what_(std::move(what)) {}
+  // Borrows all but `what`.
+  AnswerReader(const base::Json& json, const std::string& worker, std::string what,
+               std::string_view rule)
+      : json_(json), worker_(worker), what_(std::move(what)), rule_(rule) {}
 
+  // The same answer, judged by another rule.
+  [[nodiscard]] AnswerReader under(std::string_view rule) const {
+    return {json_, worker_, what_, rule};
+  }
   [[noreturn]] void refuse(const std::string& problem) const;
   void require(bool holds, const std::string& problem) const {
     if (!holds) refuse(problem);
@@ -43,6 +50,7 @@ class AnswerReader {
   const base::Json& json_;
   const std::string& worker_;
   std::string what_;
+  std::string_view rule_;
 };
 
 }  // namespace abba::workers

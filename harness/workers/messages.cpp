@@ -126,23 +126,28 @@ Json prepare_request(const record::Workload& workload, std::uint64_t rotate_seed
 }
 
 Json slot_request(const record::SlotRequest& request) {
-  return Json::object({{"type", "slot"},
-                       {"slot_id", request.slot_id},
-                       {"workload", request.workload},
-                       {"boundaries", string_array(request.boundaries)},
-                       {"warmup", request.warmup},
-                       {"requests", request.requests},
-                       {"max_spans", request.max_spans},
-                       {"interval_ms", request.interval_ms},
-                       {"digest", request.digest}});
+  Json message = Json::object({{"type", "slot"},
+                               {"slot_id", request.slot_id},
+                               {"workload", request.workload},
+                               {"boundaries", string_array(request.boundaries)},
+                               {"warmup", request.warmup},
+                               {"requests", request.requests},
+                               {"max_spans", request.max_spans},
+                               {"interval_ms", request.interval_ms},
+                               {"digest", request.digest}});
+  if (!request.factors.empty()) message.set("factors", string_map(request.factors));
+  if (request.flush) message.set("flush", true);
+  return message;
 }
 
 Json outputs_request(const std::string& workload, const std::vector<std::string>& stages,
-                     bool with_values) {
-  return Json::object({{"type", "outputs"},
-                       {"workload", workload},
-                       {"stages", string_array(stages)},
-                       {"values", with_values}});
+                     bool with_values, const std::map<std::string, std::string>& factors) {
+  Json message = Json::object({{"type", "outputs"},
+                               {"workload", workload},
+                               {"stages", string_array(stages)},
+                               {"values", with_values}});
+  if (!factors.empty()) message.set("factors", string_map(factors));
+  return message;
 }
 
 Json shutdown_request() {
@@ -153,10 +158,20 @@ Json parse_answer(const std::string& line, const std::string& name) {
   try {
     return base::parse_json(line, name, {kMaxAnswerBytes, 32, false});
   } catch (const Error& error) {
-    throw Error(ErrorCode::kBroken, name,
-                "printed a line on its standard output that is no answer (" + error.message() +
-                    "); logs belong on standard error");
+    throw ProtocolBreach("answers-are-json", name,
+                         "printed a line on its standard output that is no answer (" +
+                             error.message() + "); logs belong on standard error");
   }
+}
+
+void require_switched(const Json& answer, const std::map<std::string, std::string>& factors,
+                      const std::string& name) {
+  if (factors.empty()) return;
+  const AnswerReader reader(answer, name, answer_type(answer), "hot-factors-switch");
+  const Json* found = answer.find("factors");
+  reader.require(found != nullptr && *found == string_map(factors),
+                 "asked for " + string_map(factors).dump() + ", in effect is " +
+                     (found == nullptr ? "nothing" : found->dump().substr(0, 200)));
 }
 
 std::string answer_type(const Json& answer) {
@@ -167,7 +182,7 @@ std::string answer_type(const Json& answer) {
 }
 
 record::WorkerHello parse_hello(const Json& answer, const std::string& name) {
-  const AnswerReader reader(answer, name, "hello");
+  const AnswerReader reader(answer, name, "hello", "hello-valid");
   const std::string protocol = reader.name("protocol");
   reader.require(protocol == kProtocol,
                  "it speaks \"" + protocol + "\", this harness speaks " + kProtocol);
@@ -176,11 +191,12 @@ record::WorkerHello parse_hello(const Json& answer, const std::string& name) {
   hello.version = reader.name("version");
   hello.source_stamp = reader.name_or_empty("source_stamp");
   hello.files_to_hash = reader.names("files_to_hash");
-  hello.boundaries = parse_boundaries(reader);
-  hello.metrics = parse_metrics(reader);
-  reader.each("factors",
-              [&](const AnswerReader& item) { hello.factors.push_back(parse_factor(item)); });
-  check_unique(reader, names_of(hello.factors), "the factor");
+  hello.boundaries = parse_boundaries(reader.under("boundaries-nest"));
+  hello.metrics = parse_metrics(reader.under("metrics-declared"));
+  const AnswerReader factors = reader.under("factors-declared");
+  factors.each("factors",
+               [&](const AnswerReader& item) { hello.factors.push_back(parse_factor(item)); });
+  check_unique(factors, names_of(hello.factors), "the factor");
   hello.capabilities = reader.names("capabilities");
   hello.stages = reader.names("stages");
   check_unique(reader, hello.stages, "the stage");
@@ -190,7 +206,7 @@ record::WorkerHello parse_hello(const Json& answer, const std::string& name) {
 }
 
 record::LoadReply parse_load(const Json& answer, const std::string& name) {
-  const AnswerReader reader(answer, name, "load");
+  const AnswerReader reader(answer, name, "load", "load-valid");
   record::LoadReply reply;
   reader.require(reader.member("settings").is_object(), "\"settings\" is no object");
   reply.settings = reader.member("settings");
@@ -209,8 +225,9 @@ record::LoadReply parse_load(const Json& answer, const std::string& name) {
 }
 
 record::PrepareReply parse_prepare(const Json& answer, const std::string& name) {
-  const AnswerReader reader(answer, name, "prepare");
-  reader.require(reader.boolean_or("ready", false), "the worker is not ready");
+  const AnswerReader reader(answer, name, "prepare", "prepare-valid");
+  reader.under("prepare-ready")
+      .require(reader.boolean_or("ready", false), "the worker is not ready");
   record::PrepareReply reply;
   const AnswerReader work = reader.object("work");
   reply.work = {work.number("items"), work.number("bytes"), work.number("flops")};

@@ -23,32 +23,53 @@ bool is_digest(const std::string& text) {
          });
 }
 
+// That the answer is to this request; the boundary that it times.
+std::string parse_echo(const AnswerReader& reader, const record::SlotRequest& request) {
+  const AnswerReader of_id = reader.under("slot-id-echoed");
+  const std::string slot_id = of_id.name("slot_id");
+  of_id.require(slot_id == request.slot_id, "it answers slot \"" + slot_id + "\" where \"" +
+                                                request.slot_id + "\" was asked for");
+  const AnswerReader echo = reader.under("request-echoed");
+  echo.require(echo.name("workload") == request.workload, "it is of another workload");
+  std::string outermost = echo.name("boundary");
+  echo.require(request.boundaries.empty() || outermost == request.boundaries.front(),
+               "it times \"" + outermost + "\", another boundary than was asked for");
+  echo.require(echo.integer("warmup", 0, kMaxTime) == request.warmup,
+               "it counts other warm-ups than were asked for");
+  return outermost;
+}
+
 std::vector<record::Sample> parse_samples(const AnswerReader& reader,
                                           const record::SlotRequest& request) {
-  const std::vector<std::int64_t> starts = reader.integers("start_ns", 0, kMaxTime);
-  const std::vector<std::int64_t> durations = reader.integers("duration_ns", 0, kMaxTime);
+  const AnswerReader counted = reader.under("samples-counted");
+  const std::vector<std::int64_t> starts = counted.integers("start_ns", 0, kMaxTime);
+  const std::vector<std::int64_t> durations = counted.integers("duration_ns", 0, kMaxTime);
   const auto total = static_cast<std::size_t>(request.warmup + request.requests);
-  reader.require(starts.size() == total && durations.size() == total,
-                 "it holds " + std::to_string(starts.size()) + " starts and " +
-                     std::to_string(durations.size()) + " durations where " +
-                     std::to_string(total) + " were asked for");
+  counted.require(starts.size() == total && durations.size() == total,
+                  "it holds " + std::to_string(starts.size()) + " starts and " +
+                      std::to_string(durations.size()) + " durations where " +
+                      std::to_string(total) + " were asked for");
+  const AnswerReader ordered = reader.under("samples-in-order");
   std::vector<record::Sample> samples(total);
   std::int64_t last_end = 0;
   for (std::size_t i = 0; i < total; ++i) {
     const auto seq = static_cast<std::int64_t>(i);
-    reader.require(starts[i] >= last_end,
-                   "request " + std::to_string(seq) + " starts before the one before it has ended");
+    ordered.require(starts[i] >= last_end, "request " + std::to_string(seq) +
+                                               " starts before the one before it has ended");
     last_end = starts[i] + durations[i];
     samples[i] = {seq, seq < request.warmup, starts[i], durations[i], SampleStatus::kOk};
   }
+  return samples;
+}
+
+void mark_failures(const AnswerReader& reader, std::vector<record::Sample>& samples) {
   std::int64_t last_failed = -1;
   for (const std::int64_t seq :
-       reader.integers("failed", 0, static_cast<std::int64_t>(total) - 1)) {
+       reader.integers("failed", 0, static_cast<std::int64_t>(samples.size()) - 1)) {
     reader.require(seq > last_failed, "\"failed\" is not in order");
     last_failed = seq;
     samples[static_cast<std::size_t>(seq)].status = SampleStatus::kFailed;
   }
-  return samples;
 }
 
 bool encloses(const record::Span& outer, const record::Span& inner) {
@@ -197,25 +218,29 @@ record::OutputTensor parse_tensor(const AnswerReader& item, bool with_values) {
   return tensor;
 }
 
+record::FlushCheck parse_flush(const AnswerReader& reader) {
+  const AnswerReader check = reader.object("flush");
+  record::FlushCheck flush{check.name("cache"), check.number("bytes"), check.number("warm_ns"),
+                           check.number("cold_ns")};
+  check.require(flush.bytes > 0 && flush.warm_ns > 0 && flush.cold_ns > 0,
+                "a size or a time is not positive");
+  return flush;
+}
+
 }  // namespace
 
 record::SlotReply parse_slot(const Json& answer, const record::SlotRequest& request,
                              const record::WorkerHello& hello, const std::string& name) {
-  const AnswerReader reader(answer, name, "slot");
-  const std::string slot_id = reader.name("slot_id");
-  reader.require(slot_id == request.slot_id, "it answers slot \"" + slot_id + "\" where \"" +
-                                                 request.slot_id + "\" was asked for");
-  reader.require(reader.name("workload") == request.workload, "it is of another workload");
-  const std::string outermost = reader.name("boundary");
-  reader.require(request.boundaries.empty() || outermost == request.boundaries.front(),
-                 "it times \"" + outermost + "\", another boundary than was asked for");
-  reader.require(reader.integer("warmup", 0, kMaxTime) == request.warmup,
-                 "it counts other warm-ups than were asked for");
+  const AnswerReader reader(answer, name, "slot", "slot-valid");
+  const std::string outermost = parse_echo(reader, request);
   record::SlotReply reply;
   reply.samples = parse_samples(reader, request);
-  reply.spans = parse_spans(reader, request, reply.samples, outermost);
-  append_totals(reader, reply.spans);
-  reply.values = parse_values(reader, hello, reply.samples.size());
+  mark_failures(reader.under("failures-in-order"), reply.samples);
+  reply.spans = parse_spans(reader.under("spans-nested"), request, reply.samples, outermost);
+  append_totals(reader.under("span-totals-add-up"), reply.spans);
+  reply.values = parse_values(reader.under("values-declared"), hello, reply.samples.size());
+  require_switched(answer, request.factors, name);
+  if (request.flush) reply.flush = parse_flush(reader.under("flush-makes-cold"));
   reply.allocations = reader.integer("allocations", -1, kMaxTime);
   reply.digest = reader.name_or_empty("digest");
   reader.require(reply.digest.empty() || is_digest(reply.digest), "\"digest\" is no SHA-256");
@@ -230,20 +255,22 @@ std::vector<record::OutputTensor> parse_outputs(const Json& answer,
                                                 const std::vector<std::string>& stages,
                                                 const record::WorkerHello& hello, bool with_values,
                                                 const std::string& name) {
-  const AnswerReader reader(answer, name, "outputs");
+  const AnswerReader reader(answer, name, "outputs", "outputs-valid");
   const std::vector<std::string>& wanted = stages.empty() ? hello.stages : stages;
   std::vector<record::OutputTensor> tensors;
   reader.each("tensors", [&](const AnswerReader& item) {
     tensors.push_back(parse_tensor(item, with_values));
     const std::string& stage = tensors.back().stage;
-    item.require(std::find(wanted.begin(), wanted.end(), stage) != wanted.end(),
+    item.under("stages-asked-for-only")
+        .require(std::find(wanted.begin(), wanted.end(), stage) != wanted.end(),
                  "nobody asked for the stage \"" + stage + "\"");
   });
   for (const std::string& stage : wanted) {
     const auto of_stage = std::count_if(tensors.begin(), tensors.end(),
                                         [&](const auto& t) { return t.stage == stage; });
-    reader.require(of_stage == 1,
-                   "the stage \"" + stage + "\" is there " + std::to_string(of_stage) + " times");
+    reader.under("stages-answered-once")
+        .require(of_stage == 1,
+                 "the stage \"" + stage + "\" is there " + std::to_string(of_stage) + " times");
   }
   return tensors;
 }

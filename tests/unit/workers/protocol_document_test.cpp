@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/json.h"
@@ -136,6 +137,30 @@ TEST(ProtocolSchema, DescribesWhatTheHarnessAsksAndBothKitsAnswer) {
       const Json answer = parse_answer(ask(process, request.dump()), "worker");
       EXPECT_EQ(schema.check(answer, "answers", type), "");
     }
+  }
+}
+
+// The C++ kit flushes, the Python one of the rule breaker has a hot factor.
+TEST(ProtocolSchema, DescribesColdCachesAndHotFactors) {
+  const Schema schema;
+  record::SlotRequest cold = slot_of("w");
+  cold.flush = true;
+  record::SlotRequest switched = slot_of("w");
+  switched.factors = {{"pace", "quick"}};
+  const std::vector<std::string> breaker = {ABBA_TEST_PYTHON, "-B", ABBA_TEST_BREAKER};
+  for (const auto& [argv, request] :
+       {std::pair{saxpy_cpp(), slot_request(cold)},
+        {breaker, slot_request(switched)},
+        {breaker, outputs_request("w", {}, false, switched.factors)}}) {
+    ProcessSpec spec;
+    spec.argv = argv;
+    Process process(spec);
+    ask(process, prepare_request(saxpy_workload(3), 5).dump());
+    const std::string type = request.at("type").as_string();
+    EXPECT_EQ(schema.check(request, "requests", type), "");
+    const Json answer = parse_answer(ask(process, request.dump()), "worker");
+    EXPECT_EQ(schema.check(answer, "answers", type), "");
+    EXPECT_NE(answer.find(request.find("flush") != nullptr ? "flush" : "factors"), nullptr);
   }
 }
 
