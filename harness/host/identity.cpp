@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "engine/base/text.h"
@@ -44,9 +45,25 @@ void add_frequency(Rows& rows, const SystemRoot& root) {
     add(rows, "frequency", key, read_line(cpus / "cpu0/cpufreq" / key),
         cpus / "cpu0/cpufreq" / key);
   }
-  add(rows, "frequency", "boost", read_line(cpus / "cpufreq/boost"), cpus / "cpufreq/boost");
+  const auto no_turbo = read_line(cpus / "intel_pstate/no_turbo");  // where that driver rules
+  const auto boost = read_line(cpus / "cpufreq/boost");
+  const std::optional<std::string> turbo =
+      no_turbo ? std::optional<std::string>(*no_turbo == "0" ? "1" : "0") : std::nullopt;
+  add(rows, "frequency", "boost", boost ? boost : turbo, cpus / "cpufreq/boost");
   const fs::path clock = root.sys / "devices/system/clocksource/clocksource0/current_clocksource";
   add(rows, "frequency", "clocksource", read_line(clock), clock);
+}
+
+void add_numa_nodes(Rows& rows, const fs::path& nodes) {
+  constexpr int kMostNodes = 64;
+  for (int node = 0; node < kMostNodes; ++node) {
+    const std::string name = "node" + std::to_string(node);
+    const auto cpus = read_line(nodes / name / "cpulist");
+    if (!cpus && node > 0) break;
+    add(rows, "numa", name + " CPUs", cpus, nodes / name / "cpulist");
+    const auto distance = read_line(nodes / name / "distance");
+    if (distance) rows.push_back({"numa", name + " distances", *distance});
+  }
 }
 
 void add_memory(Rows& rows, const SystemRoot& root) {
@@ -63,7 +80,7 @@ void add_memory(Rows& rows, const SystemRoot& root) {
   add(rows, "memory", "transparent huge pages", read_line(transparent), transparent);
   const fs::path nodes = root.sys / "devices/system/node";
   add(rows, "numa", "nodes", read_line(nodes / "online"), nodes / "online");
-  add(rows, "numa", "node0 CPUs", read_line(nodes / "node0/cpulist"), nodes / "node0/cpulist");
+  add_numa_nodes(rows, nodes);
 }
 
 void add_kernel(Rows& rows, const SystemRoot& root) {
@@ -71,15 +88,19 @@ void add_kernel(Rows& rows, const SystemRoot& root) {
       root.proc / "sys/kernel/osrelease");
   add(rows, "kernel", "build", read_line(root.proc / "sys/kernel/version"),
       root.proc / "sys/kernel/version");
+  add(rows, "kernel", "command line", read_line(root.proc / "cmdline"), root.proc / "cmdline");
   add(rows, "kernel", "boot id", read_line(root.proc / "sys/kernel/random/boot_id"),
       root.proc / "sys/kernel/random/boot_id");
   add(rows, "kernel", "randomize_va_space", read_line(root.proc / "sys/kernel/randomize_va_space"),
       root.proc / "sys/kernel/randomize_va_space");
 }
 
-std::string container_hint(const SystemRoot& root) {
+std::string container_hint(const SystemRoot& root, const Variables& variables) {
   std::error_code ignored;
   if (fs::exists(root.proc.parent_path() / ".dockerenv", ignored)) return "docker";
+  if (fs::exists(root.proc.parent_path() / "run/.containerenv", ignored)) return "podman";
+  if (variables("KUBERNETES_SERVICE_HOST")) return "kubernetes";
+  if (const auto named = variables("container")) return *named;
   const std::string groups = read_text(root.proc / "1/cgroup").value_or("");
   for (const char* hint : {"docker", "kubepods", "containerd", "lxc", "podman"}) {
     if (groups.find(hint) != std::string::npos) return hint;
@@ -87,7 +108,39 @@ std::string container_hint(const SystemRoot& root) {
   return "no hint";
 }
 
-void add_system(Rows& rows, const SystemRoot& root) {
+// Limits of the control group this process lives in; a quota below its CPUs stops workers in the
+// middle of a request. Version 2 of the kernel's interface; elsewhere the files are not there.
+void add_limits(Rows& rows, const SystemRoot& root) {
+  std::string group = "/";
+  for (const std::string& line :
+       base::split(read_text(root.proc / "self/cgroup").value_or(""), '\n')) {
+    if (line.rfind("0::/", 0) == 0) group = line.substr(3);
+  }
+  const fs::path folder = (root.sys / "fs/cgroup" / fs::path(group).relative_path());
+  for (const char* file : {"cpu.max", "cpuset.cpus.effective", "memory.max"}) {
+    add(rows, "cgroup", file, read_line(folder / file), folder / file);
+  }
+}
+
+// What schedulers set for a job that they gave machines or devices to.
+void add_reservation(Rows& rows, const Variables& variables) {
+  constexpr const char* kOfJobs[] = {"SLURM_JOB_ID",   "SLURM_JOB_PARTITION", "SLURM_STEP_ID",
+                                     "SLURM_JOB_GPUS", "PBS_JOBID",           "LSB_JOBID",
+                                     "JOB_ID",         "FLUX_JOB_ID",         "COBALT_JOBID",
+                                     "OAR_JOB_ID",     "BATCH_JOB_ID",        "AWS_BATCH_JOB_ID",
+                                     "CI_JOB_ID",      "GITHUB_RUN_ID",       "ABBA_RESERVATION"};
+  const std::size_t before = rows.size();
+  for (const char* name : kOfJobs) {
+    const auto value = variables(name);
+    if (value && !value->empty()) rows.push_back({"reservation", name, *value});
+  }
+  if (rows.size() == before) {
+    rows.push_back({"reservation", "job",
+                    "unreadable: no variable of a scheduler is set; name one in ABBA_RESERVATION"});
+  }
+}
+
+void add_system(Rows& rows, const SystemRoot& root, const Variables& variables) {
   std::optional<std::string> name;
   for (const std::string& line :
        base::split(read_text(root.etc / "os-release").value_or(""), '\n')) {
@@ -96,7 +149,7 @@ void add_system(Rows& rows, const SystemRoot& root) {
   if (name) name->erase(std::remove(name->begin(), name->end(), '"'), name->end());
   add(rows, "system", "distribution", name, root.etc / "os-release");
   rows.push_back({"system", "libc", std::string("glibc ") + ::gnu_get_libc_version()});
-  rows.push_back({"system", "container", container_hint(root)});
+  rows.push_back({"system", "container", container_hint(root, variables)});
   const fs::path vendor = root.sys / "class/dmi/id/sys_vendor";
   add(rows, "system", "vendor", read_line(vendor), vendor);
   const fs::path product = root.sys / "class/dmi/id/product_name";
@@ -110,13 +163,20 @@ void add_system(Rows& rows, const SystemRoot& root) {
 
 }  // namespace
 
-Rows host_identity(const SystemRoot& root) {
+std::optional<std::string> environment_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Rows host_identity(const SystemRoot& root, const Variables& variables) {
   Rows rows;
   add_cpu(rows, root);
   add_frequency(rows, root);
   add_memory(rows, root);
   add_kernel(rows, root);
-  add_system(rows, root);
+  add_system(rows, root, variables);
+  add_limits(rows, root);
+  add_reservation(rows, variables);
   return rows;
 }
 

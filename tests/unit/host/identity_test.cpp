@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "harness/host/clock.h"
 #include "harness/host/doctor.h"
@@ -49,6 +52,44 @@ TEST(Identity, SaysWhatCannotBeRead) {
   EXPECT_THAT(value_of(rows, "cpu", "fields"), HasSubstr("unreadable: "));
   EXPECT_THAT(value_of(rows, "frequency", "boost"), HasSubstr("cpufreq/boost cannot be read"));
   EXPECT_EQ(value_of(rows, "system", "virtual machine"), "no hint");
+}
+
+Variables variables_of(std::map<std::string, std::string> given) {
+  return [given = std::move(given)](const std::string& name) {
+    const auto found = given.find(name);
+    return found == given.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+}
+
+TEST(Identity, NamesNodesLimitsAndTheReservation) {
+  FakeSystem system;
+  system.write("proc/cmdline", "quiet isolcpus=2\n");
+  system.write("proc/self/cgroup", "0::/batch/job7\n");
+  system.write("sys/fs/cgroup/batch/job7/cpu.max", "150000 100000\n");
+  system.write("sys/devices/system/node/node0/cpulist", "0-3\n");
+  system.write("sys/devices/system/node/node1/cpulist", "4-7\n");
+  system.write("sys/devices/system/node/node1/distance", "21 10\n");
+  system.write("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
+  const auto rows = host_identity(
+      system.root(),
+      variables_of(
+          {{"SLURM_JOB_ID", "812"}, {"PBS_JOBID", ""}, {"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}));
+  EXPECT_EQ(value_of(rows, "kernel", "command line"), "quiet isolcpus=2");
+  EXPECT_EQ(value_of(rows, "cgroup", "cpu.max"), "150000 100000");
+  EXPECT_THAT(value_of(rows, "cgroup", "memory.max"), HasSubstr("unreadable: "));
+  EXPECT_EQ(value_of(rows, "numa", "node1 CPUs"), "4-7");
+  EXPECT_EQ(value_of(rows, "numa", "node1 distances"), "21 10");
+  EXPECT_EQ(value_of(rows, "numa", "node2 CPUs"), "no row");
+  EXPECT_EQ(value_of(rows, "frequency", "boost"), "1");
+  EXPECT_EQ(value_of(rows, "reservation", "SLURM_JOB_ID"), "812");
+  EXPECT_EQ(value_of(rows, "reservation", "PBS_JOBID"), "no row");
+  EXPECT_EQ(value_of(rows, "reservation", "job"), "no row");
+  EXPECT_EQ(value_of(rows, "system", "container"), "kubernetes");
+  const auto alone = host_identity(system.root(), variables_of({{"ABBA_RESERVATION", "lab 3"}}));
+  EXPECT_EQ(value_of(alone, "reservation", "ABBA_RESERVATION"), "lab 3");
+  const auto none = host_identity(system.root(), variables_of({}));
+  EXPECT_THAT(value_of(none, "reservation", "job"), HasSubstr("unreadable: no variable"));
+  EXPECT_EQ(value_of(none, "system", "container"), "no hint");
 }
 
 TEST(Identity, ThisMachineHasTheEssentials) {
