@@ -18,7 +18,8 @@ namespace {
 // Closes and removes the temporary unless commit() was reached.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {
+  explicit TemporaryFile(const std::string& target)
+      : target_(target), path_(target + ".tmp" + std::to_string(::getpid())) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor_ < 0) {
       fail("cannot be created");
@@ -44,9 +45,9 @@ class TemporaryFile {
       fail("cannot be written");
     }
   }
-  void commit(const std::string& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) {
-      fail("cannot be renamed to " + target);
+  void commit() {
+    if (::rename(path_.c_str(), target_.c_str()) != 0) {
+      fail("cannot be put in its place");
     }
     ::close(descriptor_);
     descriptor_ = -1;
@@ -54,8 +55,9 @@ class TemporaryFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::kBroken, path_, what + ": " + errno_text(errno));
+    throw Error(ErrorCode::kBroken, target_, what + ": " + errno_text(errno));
   }
+  std::string target_;
   std::string path_;
   int descriptor_ = -1;
 };
@@ -92,9 +94,9 @@ std::string read_file(const std::string& path, std::size_t max_bytes) {
 }
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
-  TemporaryFile file(path + ".tmp" + std::to_string(::getpid()));
+  TemporaryFile file(path);
   file.write(bytes);
-  file.commit(path);
+  file.commit();
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

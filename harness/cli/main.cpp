@@ -1,4 +1,5 @@
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iterator>
@@ -93,5 +94,6 @@ int guarded(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error like a full disk
   return checked_output(guarded(argc, argv));
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,10 +42,12 @@ struct Pipe {
 };
 
 [[noreturn]] void run_child(char* const* argv, const char* folder, int in, int out, int err) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
-  ::signal(SIGPIPE, SIG_DFL);
+  for (const int ignored_here : {SIGPIPE, SIGXFSZ}) ::signal(ignored_here, SIG_DFL);
   if (::chdir(folder) == 0) ::execvp(argv[0], argv);
   const char* reason = std::strerror(errno);
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, reason, std::strlen(reason));
@@ -67,13 +70,16 @@ void feed(Pipe& in, std::string_view& input) {
   if (broken || input.empty()) Pipe::close_end(in.write_end);
 }
 
-void exchange(Pipe& in, Pipe& out, Pipe& err, std::string_view input, CommandResult& result) {
+void exchange(Pipe& in, Pipe& out, Pipe& err, std::string_view input, CommandResult& result,
+              const std::function<bool()>& stop) {
+  constexpr int kLookMs = 100;
   ::fcntl(in.write_end, F_SETFL, O_NONBLOCK);
   if (input.empty()) Pipe::close_end(in.write_end);
   while (out.read_end >= 0 || err.read_end >= 0) {
     pollfd waits[3] = {
         {out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}, {in.write_end, POLLOUT, 0}};
-    if (::poll(waits, 3, -1) < 0 && errno != EINTR) break;
+    if (::poll(waits, 3, stop ? kLookMs : -1) < 0 && errno != EINTR) break;
+    if (stop && stop()) break;
     if (waits[0].revents != 0 && !drain(out.read_end, result.out)) Pipe::close_end(out.read_end);
     if (waits[1].revents != 0 && !drain(err.read_end, result.err)) Pipe::close_end(err.read_end);
     if (waits[2].revents != 0) feed(in, input);
@@ -98,7 +104,7 @@ class IgnorePipeSignal {
 }  // namespace
 
 CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
-                          std::string_view input) {
+                          std::string_view input, const std::function<bool()>& stop) {
   ABBA_CHECK(!argv.empty());
   const IgnorePipeSignal guard;
   Pipe in;
@@ -117,7 +123,8 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
   Pipe::close_end(out.write_end);
   Pipe::close_end(err.write_end);
   CommandResult result;
-  exchange(in, out, err, input, result);
+  exchange(in, out, err, input, result, stop);
+  if (stop && stop()) ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

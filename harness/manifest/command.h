@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,10 @@ struct CommandResult {
   std::string err;  // last 64 KiB
 };
 
-// The program is looked up in PATH. `input` is its stdin. Throws Error(kBroken) only if the system
-// gives no pipes or processes.
+// The program is looked up in PATH. `input` is its stdin. `stop` is asked some times a second while
+// it runs; true kills the command with all that it started. It dies with the harness too. Throws
+// Error(kBroken) only if the system gives no pipes or processes.
 CommandResult run_command(const std::vector<std::string>& argv, const std::filesystem::path& folder,
-                          std::string_view input = {});
+                          std::string_view input = {}, const std::function<bool()>& stop = {});
 
 }  // namespace abba::manifest

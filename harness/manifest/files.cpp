@@ -12,20 +12,55 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Where a `make` command works: a command that is killed half-way leaves nothing under the real
+// name, which the next run would take for the whole. What a killed harness left there goes first.
+class MakingFolder {
+ public:
+  explicit MakingFolder(const fs::path& target)
+      : path_(target.parent_path() / (".making-" + target.filename().string())) {
+    std::error_code error;
+    fs::remove_all(path_, error);
+    fs::create_directories(path_, error);
+    if (error) {
+      throw base::Error(
+          base::ErrorCode::kPreflight, path_.string(),
+          "cannot be created to make " + target.filename().string() + ": " + error.message());
+    }
+  }
+  ~MakingFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  MakingFolder(const MakingFolder&) = delete;
+  MakingFolder& operator=(const MakingFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
 void make_file(const record::FileDecl& file, const fs::path& path, const Project& project,
                const MakeOptions& options) {
-  const std::vector<std::string> argv = fill_in(file.make, project, options.program, path.string());
+  const MakingFolder folder(path);
+  const fs::path making = folder.path() / path.filename();
+  const std::vector<std::string> argv =
+      fill_in(file.make, project, options.program, making.string());
   if (argv[0].find("{abba}") != std::string::npos) {
-    throw base::Error(base::ErrorCode::kPreflight, path.string(),
-                      "is missing, and {abba} in its \"make\" command stands for no program here; "
-                      "run the command by hand: " +
-                          base::join(argv, " "));
+    throw base::Error(
+        base::ErrorCode::kPreflight, path.string(),
+        "is missing, and {abba} in its \"make\" command stands for no program here; "
+        "run the command by hand: " +
+            base::join(fill_in(file.make, project, options.program, path.string()), " "));
   }
   std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  const CommandResult made = run_command(argv, project.root);
+  const CommandResult made = run_command(argv, project.root, {}, options.stop);
   if (!options.quiet) std::fputs((made.out + made.err).c_str(), stderr);
-  if (made.exit_code == 0 && fs::exists(path, error)) return;
+  if (made.exit_code == 0 && fs::exists(making, error)) {
+    fs::rename(making, path, error);
+    if (!error) return;
+    throw base::Error(base::ErrorCode::kPreflight, path.string(),
+                      "was made but cannot be put there: " + error.message());
+  }
   std::string reason = made.exit_code == 0 ? "ended well but left no such file"
                                            : "ended with code " + std::to_string(made.exit_code);
   const std::string said(base::trim(made.err));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,13 +41,16 @@ struct ResolvedFile {
 };
 
 struct MakeOptions {
-  std::string program;     // what {abba} stands for; "" leaves the word as it is
-  bool allow_make = true;  // false: a missing file is an error that names the command
-  bool quiet = true;       // false: the command's output goes to stderr
+  std::string program;              // what {abba} stands for; "" leaves the word as it is
+  bool allow_make = true;           // false: a missing file is an error that names the command
+  bool quiet = true;                // false: the command's output goes to stderr
+  std::function<bool()> stop = {};  // asked while a `make` command runs; true ends it
 };
 
-// Every files[] entry: absolute path, made if missing, digest. Throws Error(kPreflight) if a file
-// is missing and cannot be made, Error(kMismatch) if its digest is not the one the manifest fixes.
+// Every files[] entry: absolute path, made if missing, digest. A `make` command writes into a
+// folder beside its path, and only what it made whole is moved there. Throws Error(kPreflight) if a
+// file is missing and cannot be made, Error(kMismatch) if its digest is not the one the manifest
+// fixes.
 std::vector<ResolvedFile> resolve_files(const record::Manifest& manifest, const Project& project,
                                         HashCache& cache, const MakeOptions& options);
 

@@ -111,6 +111,23 @@ TEST_F(Files, SaysHowToGetAMissingFile) {
   EXPECT_THAT(message, ::testing::HasSubstr("make it with: touch"));
 }
 
+// What is half made would be taken for the whole by the next run.
+TEST_F(Files, AMakeCommandThatFailsOrIsStoppedLeavesNothing) {
+  MakeOptions stopped;
+  stopped.stop = [] { return true; };
+  for (const std::string end : {"exit 3", "sleep 100"}) {
+    const std::string declared =
+        R"({"name": "w", "path": "w", "make": ["sh", "-c", "echo half > $0; )" + end +
+        R"(", "{path}"]})";
+    const auto act = [&] { resolve(declared, end == "exit 3" ? MakeOptions{} : stopped); };
+    EXPECT_EQ(code_of(act), base::ErrorCode::kPreflight) << end;
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "w")) << end;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      EXPECT_EQ(entry.path().filename().string().rfind(".making", 0), std::string::npos) << end;
+    }
+  }
+}
+
 TEST_F(Files, SaysWhyMakingFailed) {
   std::string message;
   const auto act = [&] {
