@@ -12,6 +12,11 @@ bool changes_quickly(const std::string& key) {
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
+bool readable(const DeviceState& state) {
+  return std::any_of(state.readings.begin(), state.readings.end(),
+                     [](const DeviceReading& reading) { return reading.problem.empty(); });
+}
+
 }  // namespace
 
 std::vector<std::string> device_taint(const DeviceExposure& exposure) {
@@ -68,6 +73,7 @@ void DeviceWatch::before(std::int64_t slot, Readings& into) {
   most_foreign_ = -1;
   thermal_seen_ = false;
   before_ = read(slot, "before", into);
+  was_readable_ = was_readable_ || readable(before_);
 }
 
 void DeviceWatch::during(std::int64_t slot, Readings& into) {
@@ -84,6 +90,7 @@ std::int64_t DeviceWatch::growth(const DeviceState& now, const char* key) const 
 DeviceExposure DeviceWatch::after(std::int64_t slot, std::int64_t wall_ns, Readings& into) {
   const DeviceState now = read(slot, "after", into);
   DeviceExposure exposure;
+  exposure.lost = was_readable_ && !readable(now);
   exposure.foreign_processes = most_foreign_;
   exposure.thermal_seen = thermal_seen_;
   exposure.thermal_ns = growth(now, "gpu.throttle.thermal");

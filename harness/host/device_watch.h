@@ -24,6 +24,7 @@ struct DeviceExposure {
   bool thermal_seen = false;            // a thermal reason was set at a reading
   std::int64_t ecc_errors = -1;         // new ones, corrected and not
   std::int64_t xids = -1;               // new ones
+  bool lost = false;  // nothing of it can be read any more, though it could be before
 };
 
 // "gpu-foreign", "gpu-thermal", "gpu-ecc", "gpu-xid"; empty = clean.
@@ -56,6 +57,7 @@ class DeviceWatch {
   DeviceState before_;
   std::int64_t most_foreign_ = -1;
   bool thermal_seen_ = false;
+  bool was_readable_ = false;
 };
 
 }  // namespace abba::host

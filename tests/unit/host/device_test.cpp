@@ -341,6 +341,26 @@ TEST_F(DeviceSlot, WhatCannotBeReadIsSaidOnceWithTheReason) {
   EXPECT_EQ(said, 2);
 }
 
+TEST_F(DeviceSlot, ADeviceThatVanishesIsLostAndOneThatWasNeverReadableIsNot) {
+  DeviceState gone;
+  gone.readings = {{"gpu.sm_clock", 0, "MHz", "the GPU is lost"}};
+  gone.processes_problem = "the GPU is lost";
+  slot(idle_state());
+  EXPECT_FALSE(exposure_.device.lost);
+  slot(gone);
+  EXPECT_TRUE(exposure_.device.lost);
+  slot(gone);  // gone at both ends
+  EXPECT_TRUE(exposure_.device.lost);
+  EnvironmentWatch::Options options;
+  options.period_ms = 0;
+  options.root = system_.root();
+  options.device = &probe_;
+  options.device_uuid = "GPU-0";
+  watch_ = std::make_unique<EnvironmentWatch>(options, clock_);
+  slot(gone);
+  EXPECT_FALSE(exposure_.device.lost);
+}
+
 TEST(Throttle, BitsHaveNames) {
   EXPECT_EQ(throttle_text(0), "none");
   EXPECT_EQ(throttle_text(0x24), "power cap, thermal (software)");
