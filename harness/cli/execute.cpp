@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/cli/exit_code.h"
+#include "harness/cli/interrupted.h"
 #include "harness/cli/progress_line.h"
 #include "harness/cli/registration.h"
 #include "harness/cli/reporting.h"
@@ -42,7 +43,9 @@ class Executor {
   int execute() {
     plan_ = registered_plan(with_.loaded, with_.lock);
     if (with_.resume) {
-      find_interrupted();
+      interrupted_ = find_interrupted(with_);
+      file_ = interrupted_.file;
+      run_id_ = interrupted_.run_id;
     } else {
       choose_file();
     }
@@ -80,56 +83,6 @@ class Executor {
     if (fs::exists(file_, ignored)) {
       throw Error(ErrorCode::kBadInput, file_.string(),
                   "exists already and is never overwritten; name another with --output");
-    }
-  }
-
-  void find_interrupted() {
-    std::vector<fs::path> candidates;
-    if (with_.resume_file.empty()) {
-      candidates = run_files(with_.loaded.project, manifest_.id, exploratory());
-    } else {
-      candidates = {with_.resume_file};
-    }
-    const bool named = !with_.resume_file.empty();
-    for (auto file = candidates.rbegin(); file != candidates.rend(); ++file) {
-      record::RunRecord found;
-      try {
-        found = store::read_run(file->string());
-      } catch (const Error& error) {
-        if (named) {
-          throw;
-        }
-        complain(shown_path(*file, with_.loaded.project) + " is passed over: " + error.message());
-        continue;
-      }
-      if (named || (found.state != record::RunState::kFinished && same_experiment(found))) {
-        require_resumable(found, *file);
-        file_ = *file;
-        run_id_ = found.run_id;
-        interrupted_ = std::move(found);
-        return;
-      }
-    }
-    throw Error(ErrorCode::kBadInput, folder().string(),
-                "holds no interrupted run of this registration to resume; name its file after "
-                "--resume, or start a new run");
-  }
-
-  [[nodiscard]] bool same_experiment(const record::RunRecord& run) const {
-    return exploratory()
-               ? run.exploratory && manifest::digest(run.manifest) == manifest::digest(manifest_)
-               : run.registration.lock_digest == with_.lock.lock_digest;
-  }
-
-  void require_resumable(const record::RunRecord& run, const fs::path& file) const {
-    if (run.state == record::RunState::kFinished) {
-      throw Error(ErrorCode::kBadInput, file.string(),
-                  "is finished, there is nothing to resume; start a new run");
-    }
-    if (!same_experiment(run)) {
-      throw Error(ErrorCode::kMismatch, file.string(),
-                  "belongs to another registration than " + manifest_.path +
-                      "; resume it with the manifest and lock that it was started with");
     }
   }
 

@@ -31,7 +31,7 @@ struct Options {
   bool quick = false;              // calibrate
   bool no_runs = false;            // calibrate: judge what is stored
   bool record_now = false;         // calibrate: conclude with the runs there are
-  std::string latest;              // report --latest ID
+  std::string latest;              // report, verify --latest ID
   bool html = false;               // report
   bool law_off = false;            // report --json --law-off
   std::string out;                 // report, export: --out FILE

@@ -107,7 +107,8 @@ class CommandLine {
     CLI::App* run = with_manifest(
         "run", "carry the plan out",
         "Writes results/ID/UTC-LOCK.sqlite and reports/ID/UTC-LOCK.md. Ctrl-C ends after the\n"
-        "current slot and keeps everything measured (exit 5); go on with --resume.");
+        "current slot, a second one kills the worker it waits for; everything measured is kept\n"
+        "(exit 5); go on with --resume.");
     run->add_flag("--register", options_.do_register, "register first, if not registered");
     run->add_flag("--exploratory", options_.exploratory,
                   "without registration; says faster or slower, never improved");
@@ -212,9 +213,10 @@ class CommandLine {
     CLI::App* verify =
         add("verify", "recompute digests, chain and published numbers",
             "Offline, one row a check; exit 7 and the place where it does not check out.");
-    verify->add_option("run", options_.words, run_file + " or bundle (.zip)")
-        ->required()
-        ->expected(1);
+    verify
+        ->add_option("run", options_.words, run_file + " or bundle (.zip); without it, the latest")
+        ->expected(0, 1);
+    verify->add_option("--latest", options_.latest, "the latest run of this manifest id");
     export_command(run_file);
     CLI::App* explain = add("explain", "what a coded note means", "abba explain N050");
     explain->add_option("note", options_.words, "a code like N012; without it, all of them")

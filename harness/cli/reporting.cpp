@@ -51,6 +51,11 @@ int finished_before(const record::RunRecord& run, const manifest::Project& proje
   }));
 }
 
+int measured_passes(const record::Plan& plan) {
+  return static_cast<int>(std::ranges::count_if(
+      plan.passes, [](const auto& pass) { return pass.phase == record::Phase::kMeasured; }));
+}
+
 }  // namespace
 
 std::string run_stem(const fs::path& run_file) {
@@ -67,6 +72,24 @@ int attempts_before(const record::RunRecord& run, const manifest::Project& proje
   return static_cast<int>(
       manifest::count_attempts(manifest::attempts_file(project), run.manifest.id).total() +
       finished_before(run, project));
+}
+
+void describe_no_end(const fs::path& run_file, record::RunRecord& run, record::Analysis& analysis) {
+  if (run.state != record::RunState::kRunning) {
+    return;
+  }
+  const std::string done = std::to_string(analysis.passes) + " of " +
+                           std::to_string(measured_passes(run.plan)) + " passes measured";
+  if (store::is_being_written(run_file.string())) {
+    run.state_text = "it goes on: " + done + "; a verdict comes with its end.";
+    analysis.headline = "running: " + done + "; a verdict comes with the end";
+    analysis.verdicts.clear();
+    analysis.criterion = record::Criterion::kNone;
+  } else {
+    run.state_text = "its harness died or lost its disk: " + done + "; go on with --resume.";
+    analysis.headline =
+        "interrupted: " + done + "; go on with --resume. So far: " + analysis.headline;
+  }
 }
 
 std::string shown_path(const fs::path& path, const manifest::Project& project) {
@@ -95,11 +118,24 @@ report::ReportContext report_context(const fs::path& run_file, const record::Run
   return context;
 }
 
+void write_with_picture(const fs::path& markdown, const std::string& text, const std::string& svg) {
+  const fs::path picture = fs::path(markdown).replace_extension(".svg");
+  base::write_file_atomically(picture.string(), svg);
+  try {
+    base::write_file_atomically(markdown.string(), text);
+  } catch (const base::Error&) {
+    std::error_code ignored;
+    fs::remove(picture, ignored);
+    throw;
+  }
+}
+
 WrittenReport write_report(const fs::path& run_file, const manifest::Project& project,
                            bool exploratory) {
   record::RunRecord run = store::read_run(run_file.string());
   run.file = shown_path(run_file, project);
-  const record::Analysis analysis = stats::analyze(run);
+  record::Analysis analysis = stats::analyze(run);
+  describe_no_end(run_file, run, analysis);
   report::ReportContext context = report_context(run_file, run, project);
   const fs::path folder =
       exploratory ? run_file.parent_path() : project.root / "reports" / run.manifest.id;
@@ -107,15 +143,14 @@ WrittenReport write_report(const fs::path& run_file, const manifest::Project& pr
   fs::create_directories(folder.empty() ? "." : folder, error);
   if (error) {
     throw base::Error(base::ErrorCode::kBroken, folder.string(),
-                      "cannot be created: " + error.message() +
-                          "; the run itself is whole, print its report with `abba report`");
+                      "cannot be created: " + error.message());
   }
   const std::string name = run_stem(run_file);
   context.samples_svg = name + ".svg";
   WrittenReport written;
   written.markdown = folder / (name + ".md");
-  base::write_file_atomically((folder / context.samples_svg).string(), report::svg_samples(run));
-  base::write_file_atomically(written.markdown.string(), report::markdown(run, analysis, context));
+  write_with_picture(written.markdown, report::markdown(run, analysis, context),
+                     report::svg_samples(run));
   written.summary = report::summary_text(run, analysis, context);
   return written;
 }

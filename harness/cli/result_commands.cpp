@@ -159,7 +159,8 @@ const char* severity_text(record::Severity severity) {
 int report_command(const Options& options) {
   const fs::path file = chosen_run(options);
   record::RunRecord run = store::read_run(file.string());
-  const record::Analysis analysis = stats::analyze(run, {.same_hash_law = !options.law_off});
+  record::Analysis analysis = stats::analyze(run, {.same_hash_law = !options.law_off});
+  describe_no_end(file, run, analysis);
   const auto project = manifest::find_project(fs::absolute(file).parent_path());
   run.file = shown_path(file, project);
   report::ReportContext context = report_context(file, run, project);
@@ -176,13 +177,14 @@ int report_command(const Options& options) {
                   "exists already and is never overwritten; name another report with --out");
     }
     context.samples_svg = svg.filename().string();
-    base::write_file_atomically(svg.string(), report::svg_samples(run));
   }
   const std::string text = options.json   ? report::json(run, analysis, context)
                            : options.html ? report::html(run, analysis, context)
                                           : report::markdown(run, analysis, context);
   if (options.out.empty()) {
     print(text);
+  } else if (!context.samples_svg.empty()) {
+    write_with_picture(options.out, text, report::svg_samples(run));
   } else {
     base::write_file_atomically(options.out, text);
   }
@@ -256,7 +258,7 @@ int show_command(const Options& options) {
 }
 
 int verify_command(const Options& options) {
-  const fs::path file = options.words.front();
+  const fs::path file = chosen_run(options);
   std::error_code ignored;
   if (!fs::exists(file, ignored)) {
     throw Error(ErrorCode::kBadInput, file.string(), "does not exist; name a run file");

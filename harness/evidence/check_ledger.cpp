@@ -50,6 +50,7 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
   }
   int events = 0;
   bool head_named = false;
+  bool said_finished = false;
   for (const record::LedgerEvent& event : ledger.events) {
     if (!is_about(event, run)) {
       continue;
@@ -63,8 +64,14 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
                   ", which the chain does not hold: the run was changed afterwards"};
     }
     head_named = head_named || head == run.head_digest;
+    said_finished = said_finished || member(event.details, "state") == "finished";
   }
   const bool ended = run.state != record::RunState::kRunning;
+  // A harness killed between the file's last commit and its event: as without any event.
+  if (ended && !head_named && run.resumed > 0 && !said_finished && events > 0) {
+    return {"ledger", Outcome::kNotDone,
+            "the ledger tells of an interruption, not of the end after the run went on"};
+  }
   if (ended && events > 0 && !head_named) {
     return {"ledger", Outcome::kFails, "no event names the head digest of this run"};
   }

@@ -25,7 +25,8 @@ std::string check_outputs(const record::RunRecord& run);
 // 1e-9.
 std::string check_verdicts(const record::Analysis& stored, const record::Analysis& recomputed);
 
-// The ledger's events about this file name heads of its chain; a finished run's head is named.
+// The ledger's events about this file name heads of its chain; the head of a run that ended is
+// named, unless its harness died before it could say so.
 Check check_ledger(const record::RunRecord& run, const std::vector<std::string>& chain_digests,
                    const std::string& folder);
 

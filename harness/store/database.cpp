@@ -23,11 +23,11 @@ std::string sentence(int code, const std::string& detail) {
   switch (code & 0xff) {
     case SQLITE_FULL:
       return "the disk or the file's size limit is full; what was committed before is intact, free "
-             "space and go on with --resume";
+             "space, then resume or run again";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return "another process holds the file locked; what was committed before is intact, end that "
-             "process and go on with --resume";
+             "process, then resume or run again";
     case SQLITE_IOERR:
       return "reading or writing failed (" + detail +
              "); what was committed before is intact, check the disk";

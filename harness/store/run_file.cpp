@@ -26,14 +26,26 @@ using base::ErrorCode;
 
 const std::string kNoDigest(64, '0');
 
-void reserve_name(const std::string& path) {
+[[noreturn]] void refuse_creation(const std::string& path) {
+  throw Error(ErrorCode::kBroken, path,
+              errno == EEXIST ? "exists already; a run never replaces another"
+                              : "cannot be created: " + base::errno_text(errno));
+}
+
+void create_empty(const std::string& path, const std::string& named) {
   const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
   if (file < 0) {
-    throw Error(ErrorCode::kBroken, path,
-                errno == EEXIST ? "exists already; a run never replaces another"
-                                : "cannot be created: " + base::errno_text(errno));
+    refuse_creation(named);
   }
   ::close(file);
+}
+
+// Under its name a run file holds at least its first commit, whenever the process is killed.
+void publish(const std::string& made, const std::string& path) {
+  if (::link(made.c_str(), path.c_str()) != 0) {
+    refuse_creation(path);
+  }
+  ::unlink(made.c_str());
 }
 
 // Says that this process writes the file, from before the database is opened until after it is
@@ -46,7 +58,7 @@ class WriterHold {
     if (file_ < 0) {
       throw Error(ErrorCode::kBroken, path, "cannot be opened: " + base::errno_text(errno));
     }
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    if (!locked_soon()) {
       ::close(file_);
       throw Error(ErrorCode::kPreflight, path,
                   "is being written by a run that is still going; wait for it or stop it");
@@ -57,20 +69,33 @@ class WriterHold {
   ~WriterHold() { ::close(file_); }
 
  private:
+  // A reader that asks whether somebody writes holds the lock for a moment.
+  [[nodiscard]] bool locked_soon() const {
+    constexpr int kTries = 5;
+    for (int i = 0; i < kTries; ++i) {
+      if (i > 0) ::usleep(20'000);
+      if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return true;
+    }
+    return false;
+  }
+
   int file_;
 };
 
 void configure(Database& database, const RunFileOptions& options) {
   database.set_busy_timeout(options.busy_timeout_ms);
   database.execute("PRAGMA foreign_keys = ON");
-  database.execute("PRAGMA journal_mode = WAL");
   database.execute("PRAGMA synchronous = NORMAL");
   database.execute("PRAGMA cache_size = -16000");
-  database.execute("PRAGMA wal_autocheckpoint = 8000");  // pages: fewer waits for the disk
   if (options.max_bytes > 0) {
     const std::int64_t pages = options.max_bytes / database.integer("PRAGMA page_size");
     database.execute("PRAGMA max_page_count = " + std::to_string(pages));
   }
+}
+
+void keep_journal(Database& database) {
+  database.execute("PRAGMA journal_mode = WAL");
+  database.execute("PRAGMA wal_autocheckpoint = 8000");  // pages: fewer waits for the disk
 }
 
 void remove_file(const std::string& path) {
@@ -81,6 +106,14 @@ void remove_file(const std::string& path) {
 }
 
 }  // namespace
+
+bool is_being_written(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool held = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(file);
+  return held;
+}
 
 struct RunFile::Impl {
   explicit Impl(const std::string& path) : hold(path), database(path, Database::Mode::kWrite) {}
@@ -129,24 +162,46 @@ RunFile::RunFile(RunFile&&) noexcept = default;
 RunFile& RunFile::operator=(RunFile&&) noexcept = default;
 RunFile::~RunFile() = default;
 
+std::unique_ptr<RunFile::Impl> RunFile::open_to_write(const std::string& path,
+                                                      const RunFileOptions& options) {
+  auto impl = std::make_unique<Impl>(path);
+  configure(impl->database, options);
+  keep_journal(impl->database);
+  migrate(impl->database);
+  impl->start_writing();
+  return impl;
+}
+
 RunFile RunFile::create(const std::string& path, const record::RunRecord& start,
                         const RunTexts& texts, const RunFileOptions& options) {
-  reserve_name(path);
+  const std::string making = path + ".new" + std::to_string(::getpid());
+  create_empty(making, path);
   try {
-    auto impl = std::make_unique<Impl>(path);
-    configure(impl->database, options);
-    migrate(impl->database);
-    impl->start_writing();
-    impl->commit("created", [&](RowWriter& rows) {
-      rows.run(start);
-      rows.manifest(start.manifest);
-      rows.document("manifest_text", texts.manifest_text);
-      rows.document("lock", texts.lock.dump());
-      rows.document("registration", to_json(start.registration).dump());
-      rows.document("plan", to_json(start.plan).dump());
-      rows.notes(start.notes);
-    });
-    return RunFile(std::move(impl));
+    {
+      Impl first(making);
+      configure(first.database, options);
+      migrate(first.database);
+      first.start_writing();
+      first.commit("created", [&](RowWriter& rows) {
+        rows.run(start);
+        rows.manifest(start.manifest);
+        rows.document("manifest_text", texts.manifest_text);
+        rows.document("lock", texts.lock.dump());
+        rows.document("registration", to_json(start.registration).dump());
+        rows.document("plan", to_json(start.plan).dump());
+        rows.notes(start.notes);
+      });
+    }
+    publish(making, path);
+  } catch (const Error& error) {
+    remove_file(making);
+    throw Error(error.code(), path, error.message());
+  } catch (...) {
+    remove_file(making);
+    throw;
+  }
+  try {
+    return RunFile(open_to_write(path, options));
   } catch (...) {
     remove_file(path);  // nothing half-written: we made it a moment ago
     throw;
@@ -162,10 +217,7 @@ RunFile RunFile::open_for_resume(const std::string& path, const RunFileOptions& 
   if (path.ends_with(".xz")) {
     throw Error(ErrorCode::kBadInput, path, "is compressed; unpack it with `xz -d` to go on");
   }
-  auto impl = std::make_unique<Impl>(path);
-  configure(impl->database, options);
-  migrate(impl->database);
-  impl->start_writing();
+  auto impl = open_to_write(path, options);
   impl->commit("resumed", [&](RowWriter& rows) {
     rows.change("run", 1, "state", std::string(record::name(record::RunState::kRunning)));
     rows.change("run", 1, "state_text", "");

@@ -66,8 +66,13 @@ class RunFile final : public ResultSink {
  private:
   struct Impl;
   explicit RunFile(std::unique_ptr<Impl> impl);
+  static std::unique_ptr<Impl> open_to_write(const std::string& path,
+                                             const RunFileOptions& options);
   std::unique_ptr<Impl> impl_;
 };
+
+// Whether a run still writes this file: false for one that ended, and for one whose harness died.
+bool is_being_written(const std::string& path);
 
 struct ReadOptions {
   bool samples = true;      // without: slots have no samples, spans and values (listings)

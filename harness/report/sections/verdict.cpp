@@ -106,7 +106,9 @@ void status_line(const Source& source, Document& document) {
   Line line;
   if (run.state != record::RunState::kFinished) {
     line.push_back(chip(std::string(record::name(run.state)), Tone::kWarn));
-    line.push_back(plain(" the run did not end as planned. " + run.state_text + " "));
+    const bool no_end = run.state == record::RunState::kRunning;
+    line.push_back(
+        plain((no_end ? " " : " the run did not end as planned. ") + run.state_text + " "));
   }
   if (source.analysis.same_hash_law) {
     line.push_back(chip("A/A run", Tone::kNeutral));
@@ -136,7 +138,7 @@ void verdict_section(const Source& source, Document& document) {
   const record::RunRecord& run = source.run;
   document.title = !run.manifest.title.empty() ? run.manifest.title : run.manifest.id;
   const auto& verdicts = source.analysis.verdicts;
-  if (verdicts.size() == 1) {
+  if (verdicts.size() == 1 && run.state != record::RunState::kRunning) {
     document.paragraph(first_line(verdicts.front()));
   } else {
     document.paragraph(Line{strong(source.analysis.headline)});
