@@ -110,15 +110,16 @@ class Executor {
     sources.stop = StopSignals::requested;
     in_.commands = run::arm_commands(manifest_, with_.loaded.project, sources);
     probe_ = host::open_device_probe();
-    const run::PreflightInputs inputs{manifest_,
-                                      with_.lock,
-                                      plan_,
-                                      with_.loaded.project,
-                                      file_.parent_path(),
-                                      own_program().string(),
-                                      host::allowed_cpus(),
-                                      !with_.resume,
-                                      with_.require_device};
+    run::PreflightInputs inputs{manifest_,
+                                with_.lock,
+                                plan_,
+                                with_.loaded.project,
+                                file_.parent_path(),
+                                own_program().string(),
+                                host::allowed_cpus(),
+                                !with_.resume,
+                                with_.require_device};
+    inputs.stop = StopSignals::requested;
     const run::Preflight found = run::preflight(inputs, *probe_);
     found.require();
     in_.files = found.files;
@@ -250,7 +251,8 @@ class Executor {
                             },
                             [](const record::RunRecord& record) { return stats::analyze(record); },
                             {},
-                            [this] { return file_digests(); }};
+                            [this] { return file_digests(); },
+                            StopSignals::kill_requested};
     if (!exploratory()) {
       with.ledger = [this](record::LedgerEventKind kind, const base::Json& details) {
         manifest::append_event(manifest::ledger_folder(manifest_.path), kind,
@@ -267,7 +269,7 @@ class Executor {
         result_.error && !result_.measured && !with_.resume &&
         (*result_.error != ErrorCode::kBroken || (is_stopped && !result_.started));
     if (result_.measured && with_.with_report) {
-      report();
+      report_or_say();
     }
     if (!result_.error) {
       return kDone;
@@ -276,8 +278,8 @@ class Executor {
     if (nothing_timed && with_.output.empty()) {
       set_aside();
     } else if (is_stopped) {
-      std::fprintf(stderr, "abba: everything measured is kept in %s; go on with --resume\n",
-                   file_.c_str());
+      std::fprintf(stderr, "abba: everything measured is kept in %s%s\n", file_.c_str(),
+                   manifest_.path.empty() ? "" : "; go on with --resume");
     }
     return exit_code(*result_.error);
   }
@@ -319,6 +321,20 @@ class Executor {
     }
     std::fprintf(stderr, "abba: what the checks found is kept in %s\n",
                  shown_path(file_, with_.loaded.project).c_str());
+  }
+
+  // A report that cannot be written must not hide how the run itself ended.
+  void report_or_say() {
+    try {
+      report();
+    } catch (const Error& error) {
+      if (!result_.error) {
+        throw Error(
+            error.code(), error.where(),
+            error.message() + "; the run itself is whole, print its report with `abba report`");
+      }
+      std::fprintf(stderr, "abba: %s\n", error.what());
+    }
   }
 
   void report() {

@@ -93,33 +93,45 @@ Json expand_workloads(const std::vector<record::Workload>& workloads) {
   return array;
 }
 
+Json expand_time_limits(const record::Limits& limits) {
+  Json object = Json::object({{"max_wall_s", limits.max_wall_s},
+                              {"max_requests", limits.max_requests},
+                              {"max_runs", limits.max_runs}});
+  const record::Timeouts& timeouts = limits.timeouts;
+  if (timeouts == record::Timeouts{}) return object;  // as in digests from before they existed
+  object.set("timeouts", Json::object({{"hello_s", timeouts.hello_s},
+                                       {"load_s", timeouts.load_s},
+                                       {"prepare_s", timeouts.prepare_s},
+                                       {"slot_s", timeouts.slot_s},
+                                       {"outputs_s", timeouts.outputs_s},
+                                       {"shutdown_s", timeouts.shutdown_s}}));
+  return object;
+}
+
 Json expand_protocol(const record::Protocol& protocol) {
   const record::SlotRule& slot = protocol.slot;
-  Json object =
-      Json::object({{"preset", named(protocol.preset)},
-                    {"feasibility", protocol.feasibility},
-                    {"passes", protocol.passes},
-                    {"looks", list(protocol.looks)},
-                    {"workers", named(protocol.workers)},
-                    {"blocks", protocol.blocks},
-                    {"order", named(protocol.order)},
-                    {"slot", Json::object({{"warmup", slot.warmup_requests},
-                                           {"warmup_ms", slot.warmup_ms},
-                                           {"min_requests", slot.min_requests},
-                                           {"min_ms", slot.min_ms},
-                                           {"max_requests", slot.max_requests},
-                                           {"max_ms", slot.max_ms}})},
-                    {"arrival", named(protocol.arrival)},
-                    {"placement", named(protocol.placement)},
-                    {"cache", protocol.cache},
-                    {"readiness", protocol.readiness},
-                    {"load", named(protocol.load)},
-                    {"on_taint", named(protocol.on_taint)},
-                    {"seed", protocol.seed},
-                    {"idle_gap_ms", protocol.idle_gap_ms},
-                    {"limits", Json::object({{"max_wall_s", protocol.limits.max_wall_s},
-                                             {"max_requests", protocol.limits.max_requests},
-                                             {"max_runs", protocol.limits.max_runs}})}});
+  Json object = Json::object({{"preset", named(protocol.preset)},
+                              {"feasibility", protocol.feasibility},
+                              {"passes", protocol.passes},
+                              {"looks", list(protocol.looks)},
+                              {"workers", named(protocol.workers)},
+                              {"blocks", protocol.blocks},
+                              {"order", named(protocol.order)},
+                              {"slot", Json::object({{"warmup", slot.warmup_requests},
+                                                     {"warmup_ms", slot.warmup_ms},
+                                                     {"min_requests", slot.min_requests},
+                                                     {"min_ms", slot.min_ms},
+                                                     {"max_requests", slot.max_requests},
+                                                     {"max_ms", slot.max_ms}})},
+                              {"arrival", named(protocol.arrival)},
+                              {"placement", named(protocol.placement)},
+                              {"cache", protocol.cache},
+                              {"readiness", protocol.readiness},
+                              {"load", named(protocol.load)},
+                              {"on_taint", named(protocol.on_taint)},
+                              {"seed", protocol.seed},
+                              {"idle_gap_ms", protocol.idle_gap_ms},
+                              {"limits", expand_time_limits(protocol.limits)}});
   if (protocol.arrival == record::Arrival::kPaced) object.set("interval_ms", protocol.interval_ms);
   return object;
 }

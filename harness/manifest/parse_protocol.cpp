@@ -129,6 +129,19 @@ void read_arrival(const Section& section, Protocol& protocol) {
   }
 }
 
+void read_timeouts(const Section& limits, record::Timeouts& timeouts) {
+  constexpr double kShortestS = 0.01;
+  constexpr double kLongestS = 86'400;
+  const Section section(limits.find("timeouts"), limits.at("timeouts"), "timeouts",
+                        limits.mistakes());
+  section.number("hello_s", kShortestS, kLongestS, timeouts.hello_s);
+  section.number("load_s", kShortestS, kLongestS, timeouts.load_s);
+  section.number("prepare_s", kShortestS, kLongestS, timeouts.prepare_s);
+  section.number("slot_s", kShortestS, kLongestS, timeouts.slot_s);
+  section.number("outputs_s", kShortestS, kLongestS, timeouts.outputs_s);
+  section.number("shutdown_s", kShortestS, kLongestS, timeouts.shutdown_s);
+}
+
 }  // namespace
 
 void read_protocol(const Section& top, record::Manifest& manifest) {
@@ -157,6 +170,7 @@ void read_protocol(const Section& top, record::Manifest& manifest) {
   limits.number("max_wall_s", 1, 30 * 86'400, protocol.limits.max_wall_s);
   limits.whole("max_requests", 1, 1'000'000'000, protocol.limits.max_requests);
   limits.whole("max_runs", 0, 1'000'000, protocol.limits.max_runs);
+  read_timeouts(limits, protocol.limits.timeouts);
 }
 
 }  // namespace abba::manifest

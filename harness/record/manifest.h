@@ -77,10 +77,23 @@ struct SlotRule {  // see `two-pass` and `standard` in the statistics: counts, t
   double max_ms = 2000;
 };
 
+// Seconds that a worker may take to answer each message. A slot gets slot_s, what its paced
+// arrivals need, and ten times what its requests would take at the pace of the first one.
+struct Timeouts {
+  double hello_s = 30;
+  double load_s = 100;
+  double prepare_s = 100;
+  double slot_s = 100;
+  double outputs_s = 100;
+  double shutdown_s = 5;
+  bool operator==(const Timeouts&) const = default;
+};
+
 struct Limits {
   double max_wall_s = 4 * 3600;
   std::int64_t max_requests = 10'000'000;
   std::int64_t max_runs = 0;  // 0 = not limited
+  Timeouts timeouts;
 };
 
 struct Protocol {

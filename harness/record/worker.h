@@ -86,6 +86,7 @@ struct SlotRequest {
   bool digest = true;                          // of the last measured request's output
   std::map<std::string, std::string> factors;  // hot ones to switch to; empty = as loaded
   bool flush = false;                          // empty the caches before every request
+  double expected_s = 0;  // not sent: what the requests took when they were last timed
 };
 
 // A worker's self-check of its flush: one walk over the same small memory, right after another one

@@ -141,6 +141,7 @@ workers::WorkerSpec worker_spec(const RunInputs& in, const std::string& arm,
   spec.name = arm;
   spec.argv = command.argv;
   spec.reads = command.reads;
+  spec.timeouts = in.manifest.protocol.limits.timeouts;
   spec.padding_seed = pass.padding_seed + (arm == "A" ? 0 : 1);
   spec.padding_bytes = workers::draw_padding(spec.padding_seed);
   spec.cpus = in.cpus.worker;
@@ -237,6 +238,7 @@ void Arms::start_one(const std::string& arm, const record::PlannedPass& pass, in
   auto& clock = session_.with.clock;
   workers::WorkerSpec spec = worker_spec(session_.in, arm, pass);
   spec.digests = &digests_;
+  spec.stop = session_.with.kill_requested;
   const std::int64_t begin_ns = clock.steady_ns();
   Live live;
   live.worker = session_.with.spawn(spec);

@@ -77,6 +77,8 @@ class BlockRun {
     request.boundaries = boundaries_;
     request.warmup = counts_.warmup;
     request.requests = counts_.requests;
+    request.expected_s =
+        session_.expected_slot_s(slot.arm, planned_.workload, counts_.warmup + counts_.requests);
     if (session_.in.manifest.protocol.arrival == record::Arrival::kPaced) {
       request.interval_ms = session_.in.manifest.protocol.interval_ms;
     }
@@ -107,23 +109,24 @@ class BlockRun {
     session_.with.environment.before_slot(slot.id, worker.pid());
     slot.start_ns = session_.with.clock.steady_ns();
     slot.idle_gap_ns = slot.start_ns - session_.last_slot_end_ns;
+    bool answered = false;
     try {
       const record::SlotRequest request = request_for(slot);
       record::SlotReply reply = worker.slot(request);
       require_complete(arm, request, reply);
       take(slot, std::move(reply));
+      answered = true;
     } catch (const base::Error& error) {
-      worker_failed(arm, error.what());
+      worker_failed(arm, error.message());
     }
     slot.end_ns = session_.with.clock.steady_ns();
     session_.last_slot_end_ns = slot.end_ns;
     expose(session_.with.environment.after_slot());
-    if (result_.end == BlockEnd::kWorkerFailed) {
-      return false;
+    if (answered) {
+      session_.requests += static_cast<std::int64_t>(slot.samples.size());
+      block_.slots.push_back(std::move(slot));
     }
-    session_.requests += static_cast<std::int64_t>(slot.samples.size());
-    block_.slots.push_back(std::move(slot));
-    return true;
+    return result_.end == BlockEnd::kDone;
   }
 
   void interleaved() {
@@ -154,7 +157,7 @@ class BlockRun {
         both.take(arm, std::move(reply), slots[arm]);
       }
     } catch (const base::Error& error) {
-      worker_failed(arm, error.what());
+      worker_failed(arm, error.message());
     }
     // Both workers were meant to be busy: what the watch counts as the idle one's is not foreign.
     host::SlotExposure exposure = session_.with.environment.after_slot();
@@ -204,6 +207,11 @@ class BlockRun {
   }
 
   void worker_failed(const std::string& arm, const std::string& what) {
+    if (session_.killed_on_request()) {
+      result_.end = BlockEnd::kStopped;
+      result_.text = "stopped at once on request: worker " + arm + " " + what;
+      return;
+    }
     result_.end = BlockEnd::kWorkerFailed;
     result_.text = "worker " + arm + ": " + what;
     notes_.push_back(make_note(kWorkerFailed, block_.workload, result_.text));
@@ -215,6 +223,12 @@ class BlockRun {
       if (!code.empty()) {
         taint_.insert(code);
       }
+    }
+    if (exposure.device.lost) {
+      const std::string failed = result_.text.empty() ? "" : "; " + result_.text;
+      result_.end = BlockEnd::kStopped;
+      result_.text = "device " + session_.in.device.uuid +
+                     " is gone: nothing of it can be read any more" + failed;
     }
   }
 

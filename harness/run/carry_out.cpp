@@ -31,9 +31,13 @@ class Run {
     } catch (const StopRequest& stop) {
       stop_between_steps(stop.text);
     } catch (const Error& error) {
-      end_with(error.code() == ErrorCode::kMismatch && measuring_ ? RunState::kStopped
-                                                                  : RunState::kBroken,
-               error.code(), error.what());
+      if (error.code() != ErrorCode::kMismatch && session_.killed_on_request()) {
+        stop_between_steps(std::string("stopped at once on request: ") + error.what());
+      } else {
+        end_with(error.code() == ErrorCode::kMismatch && measuring_ ? RunState::kStopped
+                                                                    : RunState::kBroken,
+                 error.code(), error.what());
+      }
     } catch (const std::exception& error) {
       end_with(RunState::kBroken, ErrorCode::kBroken, error.what());
     }
@@ -73,6 +77,8 @@ class Run {
     const ResumePoint point = resume_point(session_.record);
     done_ = point.done;
     result_.measured = !done_.empty();
+    // In the ledger already, so that its new end must be there too, wherever this session ends.
+    result_.started = !session_.record.passes.empty();
     for (const std::int64_t id : point.supersede) {
       session_.with.sink.supersede_pass(id, "interrupted; measured again after resuming");
       for (auto& pass : session_.record.passes) {
@@ -123,7 +129,9 @@ class Run {
   void preflight() {
     progress("preflight");
     store::Facts facts;
-    if (!resuming()) {
+    if (resuming()) {
+      notes_since();
+    } else {
       facts.identity = session_.in.identity;
       facts.identity.push_back(
           {"harness", "placement", host::placement_text(host::read_affinity(0, {}))});
@@ -140,6 +148,22 @@ class Run {
     first.start_order = "AB";
     const auto first_pass = static_cast<int>(done_.size());
     as_preflight([&] { arms_.start(first, reused ? first_pass : -1); });
+  }
+
+  // What the checks before this session found that was not said in an earlier one.
+  void notes_since() {
+    const auto& known = session_.record.notes;
+    for (const auto& note : session_.in.notes) {
+      const bool said = std::any_of(known.begin(), known.end(), [&](const auto& other) {
+        return other.code == note.code && other.where == note.where && other.text == note.text;
+      });
+      if (!said) {
+        store::Facts facts;
+        facts.notes.push_back(note);
+        session_.commit("note", facts);
+        session_.with.observer.note(note);
+      }
+    }
   }
 
   [[nodiscard]] base::Json bindings() const {

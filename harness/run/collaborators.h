@@ -78,6 +78,8 @@ struct Collaborators {
   // The digests of the files and file inputs as they are now, "file/NAME" and "input/WORKLOAD";
   // asked before every pass and at the end, so cheap where nothing changed. May be empty.
   std::function<std::map<std::string, std::string>()> file_digests;
+  // A second Ctrl-C: whatever worker is being waited for is killed. May be empty.
+  std::function<bool()> kill_requested;
 };
 
 }  // namespace abba::run

@@ -209,7 +209,9 @@ class Checker {
   ByWorkload reference_outputs() {
     session_.require_going("the reference was started");
     const record::PlannedPass no_pass;
-    const auto worker = session_.with.spawn(worker_spec(session_.in, "reference", no_pass));
+    workers::WorkerSpec spec = worker_spec(session_.in, "reference", no_pass);
+    spec.stop = session_.with.kill_requested;
+    const auto worker = session_.with.spawn(spec);
     const auto hello = worker->hello();
     const auto request = load_request(session_.in, "reference");
     require_effective("reference", hello, request, worker->load(request));

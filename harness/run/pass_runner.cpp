@@ -125,6 +125,9 @@ class PassRun {
       if (error.code() == ErrorCode::kMismatch || session_.sink_failed) {
         throw;
       }
+      if (session_.killed_on_request()) {
+        return {PassEnd::kStopped, std::string("stopped at once on request: ") + error.what()};
+      }
       return {PassEnd::kWorkerFailed, error.what()};
     }
     return {};
@@ -217,8 +220,8 @@ PassResult run_pass_to_its_end(Session& session, Arms& arms, const record::Plann
   if (result.end == PassEnd::kWorkerFailed) {
     throw Error(ErrorCode::kBroken, "",
                 "a worker failed twice in the same pass, the run is broken (" + result.text +
-                    "); everything measured is kept. Mend the worker, then continue with "
-                    "`abba run --resume`");
+                    "); everything measured is kept. Mend the worker, then " +
+                    (session.in.manifest.path.empty() ? "try again" : "go on with --resume"));
   }
   return result;
 }

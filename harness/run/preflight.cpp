@@ -90,6 +90,7 @@ class Checks {
     manifest::HashCache cache = manifest::open_hash_cache(in_.project);
     manifest::MakeOptions options;
     options.program = in_.program;
+    options.stop = in_.stop;
     result_.files = manifest::resolve_files(in_.manifest, in_.project, cache, options);
     for (const auto& workload : in_.manifest.workloads) {
       (void)manifest::input_digest(workload, in_.project, cache);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,8 @@ struct PreflightInputs {
   bool counts_runs = true;      // a resumed run is not a new one
   bool require_device = false;  // --require cuda
   std::filesystem::path device_locks = host::device_lock_folder();
-  host::Clock* clock = nullptr;  // waits for a device that seems busy; null = the system's
+  host::Clock* clock = nullptr;     // waits for a device that seems busy; null = the system's
+  std::function<bool()> stop = {};  // asked while a file is made; true ends that; may be empty
 };
 
 // Never throws for what it finds; every finding is a row.

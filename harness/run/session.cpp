@@ -102,6 +102,18 @@ void Session::require_going(const std::string& step) const {
   }
 }
 
+bool Session::killed_on_request() const {
+  return !sink_failed && with.kill_requested && with.kill_requested();
+}
+
+double Session::expected_slot_s(const std::string& arm, const std::string& workload_id,
+                                std::int64_t count) const {
+  constexpr double kUnknownS = 60;
+  const auto prepared = record.prepared.find(arm + "/" + workload_id);
+  const bool known = prepared != record.prepared.end() && prepared->second.first_request_ns > 0;
+  return known ? static_cast<double>(count) * prepared->second.first_request_ns * 1e-9 : kUnknownS;
+}
+
 const record::SlotCounts* Session::counts(const std::string& workload_id) const {
   for (const auto& counts : record.counts) {
     if (counts.workload == workload_id) {

@@ -54,6 +54,12 @@ class Session {
   // Throws StopRequest if Ctrl-C was pressed: asked between the steps of starting workers and of
   // checking outputs, each of which is one message. `step` is what would have come next.
   void require_going(const std::string& step) const;
+  // What a worker's failure was, if that worker was killed on request: no failure of its own.
+  [[nodiscard]] bool killed_on_request() const;
+  // How long this slot's requests should take: at the pace of the first request that this arm
+  // answered, or a minute where none is known.
+  [[nodiscard]] double expected_slot_s(const std::string& arm, const std::string& workload,
+                                       std::int64_t count) const;
   std::int64_t next_id() { return ++last_id_; }
   [[nodiscard]] const record::SlotCounts* counts(const std::string& workload) const;
   [[nodiscard]] const record::Workload& workload(const std::string& id) const;

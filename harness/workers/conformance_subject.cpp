@@ -47,6 +47,7 @@ std::string Subject::exchange(const std::string& line) {
     case ReadState::kEnd:
       throw Broken{"it ended where an answer was expected", ""};
     case ReadState::kTimeout:
+    case ReadState::kStopped:
       throw Broken{"no answer within the time-out", ""};
     case ReadState::kTooLong:
       break;

@@ -32,16 +32,6 @@ int milliseconds_left(Deadline deadline) {
   return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000));
 }
 
-bool wait_for(int fd, short events, Deadline deadline) {
-  for (;;) {
-    pollfd watched{fd, events, 0};
-    const int ready = poll(&watched, 1, milliseconds_left(deadline));
-    if (ready > 0) return true;
-    if (ready == 0 && steady_clock::now() >= deadline) return false;
-    if (ready < 0 && errno != EINTR) return false;
-  }
-}
-
 // write() to a pipe whose reader may be gone, without the SIGPIPE that would end the harness: the
 // signal is blocked in this thread and, if it was raised, taken away again.
 ssize_t write_quietly(int fd, const char* data, std::size_t size) {
@@ -68,7 +58,7 @@ Deadline after_seconds(double seconds) {
                                    std::chrono::duration<double>(std::min(seconds, 1e8)));
 }
 
-Process::Process(const ProcessSpec& spec) {
+Process::Process(const ProcessSpec& spec) : stop_(spec.stop) {
   const Launched launched = launch(spec);
   pid_ = launched.pid;
   input_ = launched.input;
@@ -88,6 +78,20 @@ void Process::close_input() {
   if (input_ >= 0) close(std::exchange(input_, -1));
 }
 
+// Wakes at each signal, and every tenth of a second where there is a stop to ask for.
+Process::Ready Process::wait_for(int fd, short events, Deadline deadline) const {
+  constexpr milliseconds kLook(100);
+  for (;;) {
+    const Deadline look = stop_ ? std::min(deadline, steady_clock::now() + kLook) : deadline;
+    pollfd watched{fd, events, 0};
+    const int ready = poll(&watched, 1, milliseconds_left(look));
+    if (ready > 0) return Ready::kYes;
+    if (stopped()) return Ready::kStopped;
+    if (ready < 0 && errno != EINTR) return Ready::kTimeout;
+    if (steady_clock::now() >= deadline) return Ready::kTimeout;
+  }
+}
+
 bool Process::write_line(std::string_view line, Deadline deadline) {
   const std::string text = std::string(line) + "\n";
   std::size_t done = 0;
@@ -96,7 +100,7 @@ bool Process::write_line(std::string_view line, Deadline deadline) {
     if (written > 0) {
       done += static_cast<std::size_t>(written);
     } else if (errno == EAGAIN) {
-      if (!wait_for(input_, POLLOUT, deadline)) return false;
+      if (wait_for(input_, POLLOUT, deadline) != Ready::kYes) return false;
     } else if (errno != EINTR) {
       return false;
     }
@@ -115,7 +119,8 @@ Process::Fill Process::fill(Deadline deadline) {
     if (size == 0) return Fill::kEnd;
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return Fill::kEnd;
-    if (!wait_for(output_, POLLIN, deadline)) return Fill::kTimeout;
+    const Ready ready = wait_for(output_, POLLIN, deadline);
+    if (ready != Ready::kYes) return ready == Ready::kStopped ? Fill::kStopped : Fill::kTimeout;
   }
 }
 
@@ -132,6 +137,7 @@ ReadState Process::read_line(std::string& line, std::size_t max_bytes, Deadline 
     searched_ = buffer_.size();
     const Fill filled = fill(deadline);
     if (filled == Fill::kEnd) return ReadState::kEnd;
+    if (filled == Fill::kStopped || stopped()) return ReadState::kStopped;
     if (filled == Fill::kTimeout || steady_clock::now() > deadline) return ReadState::kTimeout;
   }
 }
@@ -140,8 +146,10 @@ ReadState Process::read_to_end(std::string& text, std::size_t max_bytes, Deadlin
   Fill filled = Fill::kData;
   while ((filled = fill(deadline)) == Fill::kData) {
     if (buffer_.size() > max_bytes) return ReadState::kTooLong;
+    if (stopped()) return ReadState::kStopped;
     if (steady_clock::now() > deadline) return ReadState::kTimeout;
   }
+  if (filled == Fill::kStopped) return ReadState::kStopped;
   text = std::exchange(buffer_, std::string());
   searched_ = 0;
   return filled == Fill::kEnd ? ReadState::kEnd : ReadState::kTimeout;
@@ -170,7 +178,7 @@ std::optional<int> Process::wait(Deadline deadline) {
     const pid_t ended = waitpid(pid_, &status, WNOHANG);
     if (ended == pid_ || (ended < 0 && errno == ECHILD)) {
       reaped(status);
-    } else if (steady_clock::now() >= deadline) {
+    } else if (steady_clock::now() >= deadline || stopped()) {
       break;
     } else {
       std::this_thread::sleep_for(pause);
@@ -211,36 +219,20 @@ int exit_code(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-namespace {
-
-// All of standard output; between looks at it, a short while apart, `spec.stop` is asked.
-ReadState read_or_stop(Process& process, const ProcessSpec& spec, std::string& output,
-                       std::size_t max_bytes, Deadline deadline) {
-  constexpr double kLookS = 0.1;
-  if (!spec.stop) return process.read_to_end(output, max_bytes, deadline);
-  for (;;) {
-    std::string part;
-    const Deadline look = std::min(deadline, after_seconds(kLookS));
-    const ReadState state = process.read_to_end(part, max_bytes - output.size(), look);
-    output += part;
-    if (state != ReadState::kTimeout || steady_clock::now() >= deadline) return state;
-    if (spec.stop()) throw Error(ErrorCode::kBroken, spec.argv[0], "was stopped on request");
-  }
-}
-
-}  // namespace
-
 CommandResult run_command(const ProcessSpec& spec, double timeout_s, std::size_t max_bytes) {
   Process process(spec);
   process.close_input();
   CommandResult result;
   const Deadline deadline = after_seconds(timeout_s);
-  const ReadState state = read_or_stop(process, spec, result.output, max_bytes, deadline);
+  const ReadState state = process.read_to_end(result.output, max_bytes, deadline);
   if (state == ReadState::kTooLong) {
     throw Error(ErrorCode::kBroken, spec.argv[0],
                 "printed more than " + std::to_string(max_bytes) + " bytes");
   }
   const std::optional<int> status = process.wait(deadline);
+  if (!status && (state == ReadState::kStopped || (spec.stop && spec.stop()))) {
+    throw Error(ErrorCode::kBroken, spec.argv[0], "was stopped on request");
+  }
   if (!status) {
     throw Error(ErrorCode::kBroken, spec.argv[0],
                 "did not end within " + std::to_string(static_cast<int>(timeout_s)) + " s");

@@ -28,10 +28,11 @@ struct ProcessSpec {
   std::vector<int> cpus;
   int memory_node = -1;
   std::function<void(std::string_view)> log;  // standard error lines, from the reading thread
-  std::function<bool()> stop;  // asked by run_command while it waits; true ends it; may be empty
+  std::function<bool()>
+      stop;  // asked while anything is waited for; true ends the wait; may be empty
 };
 
-enum class ReadState { kLine, kEnd, kTimeout, kTooLong };
+enum class ReadState { kLine, kEnd, kTimeout, kTooLong, kStopped };
 
 class Process {
  public:
@@ -43,7 +44,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // The line and a newline; false if the child does not read until `deadline` or is gone.
+  // The line and a newline; false if the child does not read until `deadline`, is gone, or a stop
+  // is asked for.
   [[nodiscard]] bool write_line(std::string_view line, Deadline deadline);
   void close_input();
   // One line of standard output without its newline, at most `max_bytes` long.
@@ -53,22 +55,27 @@ class Process {
   // Something is there that nobody asked for.
   [[nodiscard]] bool has_unread_output();
 
-  // The wait status once the child has ended, waiting until `deadline`.
+  // The wait status once the child has ended, waiting until `deadline` or a stop.
   std::optional<int> wait(Deadline deadline);
-  // SIGTERM to the group, SIGKILL to what is left after `grace_s`; reaps. The wait status.
+  // SIGTERM to the group, SIGKILL to what is left after `grace_s` (or a stop); reaps. The wait
+  // status.
   int terminate(double grace_s);
   [[nodiscard]] std::vector<std::string> stderr_tail() const;
 
  private:
   class StderrReader;
-  enum class Fill { kData, kEnd, kTimeout };
+  enum class Fill { kData, kEnd, kTimeout, kStopped };
+  enum class Ready { kYes, kTimeout, kStopped };
   Fill fill(Deadline deadline);
+  [[nodiscard]] Ready wait_for(int fd, short events, Deadline deadline) const;
+  [[nodiscard]] bool stopped() const { return stop_ && stop_(); }
   void kill_group(int signal) const;
   void reaped(int status);
 
   pid_t pid_ = -1;
   int input_ = -1;
   int output_ = -1;
+  std::function<bool()> stop_;
   std::optional<int> status_;
   std::string buffer_;
   std::size_t searched_ = 0;
@@ -88,8 +95,8 @@ struct CommandResult {
   std::vector<std::string> stderr_tail;
 };
 
-// Runs a command to its end. Throws Error(kBroken) on a time-out or more than `max_bytes` of
-// output.
+// Runs a command to its end. Throws Error(kBroken) on a time-out, a stop, or more than `max_bytes`
+// of output.
 CommandResult run_command(const ProcessSpec& spec, double timeout_s,
                           std::size_t max_bytes = std::size_t{64} << 20U);
 

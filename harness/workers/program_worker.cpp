@@ -146,7 +146,7 @@ ProgramWorker::Run ProgramWorker::run_once(const record::SlotRequest& request) {
   spec.argv = command(request, out_file);
   Run run;
   run.start_ns = now_ns();
-  const CommandResult result = run_command(spec, spec_.timeouts.slot_s);
+  const CommandResult result = run_command(spec, slot_timeout_s(spec_, request));
   run.duration_ns = now_ns() - run.start_ns;
   stderr_tail_ = result.stderr_tail;
   if (result.exit_code != 0) {

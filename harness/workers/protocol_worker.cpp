@@ -16,7 +16,8 @@ using base::ErrorCode;
 using base::Json;
 
 ProcessSpec process_spec(const WorkerSpec& spec) {
-  ProcessSpec process{spec.argv, spec.cwd, spec.environment, spec.cpus, spec.memory_node, spec.log};
+  ProcessSpec process{spec.argv,        spec.cwd, spec.environment, spec.cpus,
+                      spec.memory_node, spec.log, spec.stop};
   if (spec.padding_bytes > 0) {
     base::Random random(spec.padding_seed);
     std::string padding(spec.padding_bytes, 'x');
@@ -32,6 +33,13 @@ std::string stderr_excerpt(const std::vector<std::string>& tail) {
   const auto first = tail.end() - std::min<std::ptrdiff_t>(kLines, std::ssize(tail));
   return "; its last lines on standard error: " +
          base::join(std::vector<std::string>(first, tail.end()), " | ");
+}
+
+double slot_timeout_s(const WorkerSpec& spec, const record::SlotRequest& request) {
+  constexpr double kSlack = 10;  // a machine that is busy with other things
+  const double paced_s =
+      request.interval_ms * static_cast<double>(request.warmup + request.requests) / 1e3;
+  return spec.timeouts.slot_s + paced_s + kSlack * request.expected_s;
 }
 
 template <typename Parse>
@@ -76,6 +84,8 @@ std::string ProtocolWorker::exchange(const std::string& line, const std::string&
     case ReadState::kTimeout:
       give_up((written ? "did not answer \"" : "did not read \"") + type + "\" within " +
               Json(timeout_s).canonical() + " s and was killed");
+    case ReadState::kStopped:
+      give_up("was killed on request during \"" + type + "\"");
     case ReadState::kEnd:
       break;
   }
@@ -135,10 +145,8 @@ record::PrepareReply ProtocolWorker::prepare(const record::Workload& workload,
 }
 
 record::SlotReply ProtocolWorker::slot(const record::SlotRequest& request) {
-  const double paced_s =
-      request.interval_ms * static_cast<double>(request.warmup + request.requests) / 1e3;
   const Json answer =
-      ask(slot_request(request), spec_.timeouts.slot_s + paced_s, ErrorCode::kBroken);
+      ask(slot_request(request), slot_timeout_s(spec_, request), ErrorCode::kBroken);
   return checked([&] { return parse_slot(answer, request, hello_, spec_.name); });
 }
 

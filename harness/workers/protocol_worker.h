@@ -12,6 +12,8 @@
 namespace abba::workers {
 
 ProcessSpec process_spec(const WorkerSpec& spec);
+// How long a worker may take over this slot.
+double slot_timeout_s(const WorkerSpec& spec, const record::SlotRequest& request);
 // "; its last lines on standard error: ..." or "".
 std::string stderr_excerpt(const std::vector<std::string>& tail);
 

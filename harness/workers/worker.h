@@ -55,15 +55,6 @@ class Worker {
   [[nodiscard]] virtual std::vector<record::Binding> files() const = 0;
 };
 
-struct Timeouts {  // seconds; a slot gets slot_s plus what its paced arrivals need
-  double hello_s = 30;
-  double load_s = 600;
-  double prepare_s = 300;
-  double slot_s = 600;
-  double outputs_s = 600;
-  double shutdown_s = 5;
-};
-
 struct WorkerSpec {
   std::string name = "worker";                     // of messages: "A", "B", "reference"
   std::vector<std::string> argv;                   // argv[0] is looked up in PATH
@@ -73,9 +64,10 @@ struct WorkerSpec {
   std::uint64_t padding_seed = 0;                  // ... its letters drawn from this seed
   std::vector<int> cpus;                           // empty = not set
   int memory_node = -1;                            // -1 = not bound
-  Timeouts timeouts;
+  record::Timeouts timeouts;
   std::function<void(std::string_view line)>
-      log;  // stderr lines, from another thread; may be empty
+      log;                     // stderr lines, from another thread; may be empty
+  std::function<bool()> stop;  // asked while an answer is waited for; true kills; may be empty
   record::Reads reads = record::Reads::kProtocol;
   FileDigests* digests = nullptr;  // of files(), shared by the workers of a run; outlives them
 };

@@ -70,7 +70,8 @@ TEST(Parse, EveryPartOfAPresetCanBeOverridden) {
       "on_taint": "abort", "seed": 7, "idle_gap_ms": 3,
       "slot": {"warmup": 3, "warmup_ms": 4, "min_requests": 5, "min_ms": 6, "max_requests": 7,
                "max_ms": 8},
-      "limits": {"max_wall_s": 60, "max_requests": 1000, "max_runs": 2}})")
+      "limits": {"max_wall_s": 60, "max_requests": 1000, "max_runs": 2,
+                 "timeouts": {"load_s": 300, "slot_s": 1.5}}})")
                                         .protocol;
   EXPECT_FALSE(protocol.feasibility);
   EXPECT_THAT(protocol.looks, ::testing::ElementsAre(6, 9));
@@ -80,7 +81,21 @@ TEST(Parse, EveryPartOfAPresetCanBeOverridden) {
   EXPECT_EQ(protocol.on_taint, record::OnTaint::kAbort);
   EXPECT_EQ(protocol.slot.max_ms, 8);
   EXPECT_EQ(protocol.limits.max_runs, 2);
+  EXPECT_EQ(protocol.limits.timeouts.load_s, 300);
+  EXPECT_EQ(protocol.limits.timeouts.slot_s, 1.5);
+  EXPECT_EQ(protocol.limits.timeouts.prepare_s, 100);
   EXPECT_EQ(protocol.seed, 7U);
+}
+
+// Digests of manifests registered before there were time-outs hold.
+TEST(Parse, TimeoutsEnterTheDigestOnlyWhereTheyAreNotTheUsualOnes) {
+  const auto plain = with_protocol(R"({"preset": "standard"})");
+  const auto usual =
+      with_protocol(R"({"preset": "standard", "limits": {"timeouts": {"load_s": 100}}})");
+  const auto longer =
+      with_protocol(R"({"preset": "standard", "limits": {"timeouts": {"load_s": 101}}})");
+  EXPECT_EQ(digest(plain), digest(usual));
+  EXPECT_NE(digest(plain), digest(longer));
 }
 
 TEST(Parse, FixedCountMeansThatCount) {

@@ -137,6 +137,25 @@ TEST(Device, a_resumed_run_never_moves) {
   EXPECT_NE(result.text.find("bound to GPU-1"), std::string::npos) << result.text;
 }
 
+TEST(Device, one_that_vanishes_stops_the_run_which_goes_on_when_it_is_back) {
+  World world = with_device();
+  world.script.at_slot = [&](const std::string&, std::int64_t call) {
+    world.environment.exposure.device.lost = call >= 10;
+  };
+  const auto result = world.run();
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(*result.error, base::ErrorCode::kBroken);
+  EXPECT_EQ(result.state, record::RunState::kStopped);
+  EXPECT_NE(result.text.find("GPU-1 is gone"), std::string::npos) << result.text;
+  EXPECT_EQ(violation(world, result), "");
+  EXPECT_TRUE(world.sink.passes.back().blocks.back().failed);
+  EXPECT_EQ(world.sink.passes.back().blocks.back().slots.size(), 3U) << "what was answered is kept";
+  world.script.at_slot = nullptr;
+  world.environment.exposure.device.lost = false;
+  const auto resumed = world.resume(result.record);
+  EXPECT_FALSE(resumed.error) << resumed.text;
+}
+
 TEST(Device, a_foreign_process_taints_the_block) {
   World world = with_device();
   world.environment.exposure.device.foreign_processes = 1;

@@ -40,6 +40,7 @@ TEST(Endings, a_dead_worker_fails_the_block_and_the_pass_is_run_again) {
 
 TEST(Endings, a_second_death_in_the_same_pass_breaks_the_run) {
   World world;
+  world.manifest.path = "manifests/m.json";
   die_at(world, {10, 12});
   const auto result = world.run();
   ASSERT_TRUE(result.error);
@@ -47,6 +48,11 @@ TEST(Endings, a_second_death_in_the_same_pass_breaks_the_run) {
   EXPECT_EQ(result.state, RunState::kBroken);
   EXPECT_EQ(violation(world, result), "");
   EXPECT_NE(result.text.find("--resume"), std::string::npos);
+  World tried;  // without a manifest there is nothing to resume
+  die_at(tried, {10, 12});
+  const std::string text = tried.run().text;
+  EXPECT_EQ(text.find("--resume"), std::string::npos) << text;
+  EXPECT_NE(text.find("try again"), std::string::npos) << text;
 }
 
 TEST(Endings, a_dead_worker_is_replaced_in_a_reused_run_too) {

@@ -243,7 +243,8 @@ RunResult World::run() {
                      [&](record::LedgerEventKind kind, const base::Json&) {
                        ledger.push_back(std::to_string(static_cast<int>(kind)));
                      },
-                     [this] { return files; }};
+                     [this] { return files; },
+                     kill};
   return carry_out(in, with);
 }
 
@@ -271,7 +272,8 @@ RunResult World::resume(const record::RunRecord& from) {
                      [&](record::LedgerEventKind kind, const base::Json&) {
                        ledger.push_back(std::to_string(static_cast<int>(kind)));
                      },
-                     [this] { return files; }};
+                     [this] { return files; },
+                     kill};
   return carry_out(in, with);
 }
 

@@ -134,6 +134,7 @@ struct World {
   FakeEnvironment environment;
   FakeObserver observer;
   std::function<bool()> stop;
+  std::function<bool()> kill;  // a second Ctrl-C
   std::function<LookAnswer(const record::RunRecord&)> look;
   std::vector<std::string> ledger;
   std::map<std::string, ArmCommand> commands;

@@ -55,6 +55,24 @@ TEST(Resume, keeps_complete_passes_and_the_bound_counts) {
   EXPECT_EQ(result.record.counts.size(), 2U);
 }
 
+// The steady clock begins anew with every boot.
+TEST(Resume, after_a_reboot_goes_on_with_a_clock_that_stands_lower) {
+  World world(four_passes());
+  const auto record = interrupted(world, 20);
+  world.clock = host::FakeClock{5, 500};
+  const auto result = world.resume(record);
+  EXPECT_FALSE(result.error) << result.text;
+  EXPECT_EQ(complete_measured(world), 4);
+  for (const auto& pass : world.sink.passes) {
+    for (const auto& block : pass.blocks) {
+      for (const auto& slot : block.slots) {
+        EXPECT_GE(slot.idle_gap_ns, 0);
+        EXPECT_GT(slot.end_ns, slot.start_ns);
+      }
+    }
+  }
+}
+
 TEST(Resume, gives_new_ids) {
   World world(four_passes());
   const auto record = interrupted(world, 20);

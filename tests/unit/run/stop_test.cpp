@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "harness/run/notes.h"
 #include "tests/unit/run/fakes.h"
 
 namespace abba::run {
@@ -66,6 +67,47 @@ TEST(Stop, while_fresh_workers_start_supersedes_the_pass_and_resumes) {
   EXPECT_TRUE(world.sink.passes.back().blocks.empty());
   world.stop = nullptr;
   EXPECT_FALSE(world.resume(result.record).error);
+}
+
+// A second Ctrl-C kills the worker that is waited for: no failure of the worker's own, no new try.
+TEST(Stop, at_once_ends_in_order_wherever_a_worker_hangs) {
+  bool pressed = false;
+  const auto killed = [&pressed] {
+    pressed = true;
+    throw base::Error(base::ErrorCode::kBroken, "B", "was killed on request");
+  };
+  for (const std::int64_t slot : {3, 10, 20}) {  // feasibility, first pass, second pass
+    World world;
+    pressed = false;
+    world.stop = world.kill = [&pressed] { return pressed; };
+    world.script.at_slot = [&](const std::string&, std::int64_t call) {
+      if (call == slot) killed();
+    };
+    const auto result = world.run();
+    ASSERT_TRUE(result.error) << slot;
+    EXPECT_EQ(*result.error, base::ErrorCode::kBroken);
+    EXPECT_EQ(result.state, RunState::kStopped) << result.text;
+    EXPECT_NE(result.text.find("at once"), std::string::npos) << result.text;
+    EXPECT_FALSE(world.has_note(kWorkerFailed));
+    EXPECT_LE(world.script.slots, slot + 1) << "it went on";
+    EXPECT_EQ(violation(world, result), "");
+    pressed = false;
+    world.script.at_slot = nullptr;
+    EXPECT_FALSE(world.resume(result.record).error);
+  }
+  for (const int start : {2, 3}) {
+    World world;
+    pressed = false;
+    world.stop = world.kill = [&pressed] { return pressed; };
+    world.script.at_start = [&](const std::string&, int count) {
+      if (count == start) killed();
+    };
+    const auto result = world.run();
+    ASSERT_TRUE(result.error) << start;
+    EXPECT_EQ(*result.error, base::ErrorCode::kBroken) << result.text;
+    EXPECT_EQ(result.state, RunState::kStopped);
+    EXPECT_LE(world.script.starts, start) << "it went on";
+  }
 }
 
 TEST(Stop, that_meets_a_full_disk_is_a_broken_run) {

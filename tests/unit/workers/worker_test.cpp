@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -218,6 +220,39 @@ TEST(Worker, IgnoringSigtermDoesNotHelp) {
   auto worker = spawn(spec);
   EXPECT_EQ(worker->shutdown(), 128 + SIGKILL);
   EXPECT_EQ(kill(worker->pid(), 0), -1);
+}
+
+TEST(Worker, IsKilledOnRequestInTheMiddleOfAnAnswer) {
+  std::atomic<bool> stop = false;
+  WorkerSpec spec = spec_of(broken_python("hang"));
+  spec.stop = [&] { return stop.load(); };
+  auto worker = spawn(spec);
+  worker->prepare(saxpy_workload(3), 1);
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  try {
+    worker->slot(slot_of("w"));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBroken);
+    EXPECT_THAT(error.what(), HasSubstr("was killed on request during \"slot\""));
+  }
+  later.join();
+  EXPECT_EQ(kill(worker->pid(), 0), -1);
+}
+
+TEST(Worker, ASlotGetsTimeForWhatItsRequestsTook) {
+  auto worker = broken("hang", 0.05);
+  record::SlotRequest request = slot_of("w");
+  request.expected_s = 0.03;
+  try {
+    worker->slot(request);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("within 0.35 s"));
+  }
 }
 
 TEST(Worker, AProgramThatDoesNotSpeakIsRefusedAtOnce) {
