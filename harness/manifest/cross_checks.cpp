@@ -233,12 +233,22 @@ void check_names(const Manifest& manifest, Mistakes& mistakes) {
   check_hash_names(manifest, mistakes);
 }
 
+// Warm-ups and requests of a slot that no sizing by the clock can go below. Where the manifest
+// fixes the counts these are they.
+std::int64_t least_of_a_slot(const record::SlotRule& slot) {
+  const bool fixed =
+      slot.min_requests == slot.max_requests && slot.min_ms == 0 && slot.warmup_ms == 0;
+  return fixed ? slot.warmup_requests + slot.min_requests
+               : std::min<std::int64_t>(1, slot.warmup_requests) +
+                     std::min<std::int64_t>(5, slot.min_requests);
+}
+
 void check_size(const Manifest& manifest, Mistakes& mistakes) {
   const record::Protocol& protocol = manifest.protocol;
-  const double slots = static_cast<double>(manifest.workloads.size()) * protocol.passes *
-                       protocol.blocks * (protocol.order == record::Order::kAbbaBaab ? 4 : 2);
-  const double requests =
-      slots * static_cast<double>(std::min<std::int64_t>(5, protocol.slot.min_requests));
+  const double slots = static_cast<double>(manifest.workloads.size()) *
+                       (protocol.passes * protocol.blocks + (protocol.feasibility ? 1 : 0)) *
+                       (protocol.order == record::Order::kAbbaBaab ? 4 : 2);
+  const double requests = slots * static_cast<double>(least_of_a_slot(protocol.slot));
   if (requests > static_cast<double>(protocol.limits.max_requests)) {
     mistakes.push_back({"/protocol/limits/max_requests", "inconsistent",
                         std::to_string(protocol.limits.max_requests) + " for a plan of at least " +

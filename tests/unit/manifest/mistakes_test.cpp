@@ -84,6 +84,14 @@ const Bad kBadProtocol[] = {
      "missing", "exactly if arrival"},
     {"limit_below_plan", kProtocol, protocol(R"("limits": {"max_requests": 10})"),
      "/protocol/limits/max_requests", "inconsistent", "higher limit"},
+    {"limit_below_fixed_counts", kProtocol,
+     protocol(R"("passes": 6, "blocks": 1, "slot": {"warmup": 2, "requests": 10},
+                 "limits": {"max_requests": 671})"),
+     "/protocol/limits/max_requests", "inconsistent", "higher limit"},
+    {"timeout_of_nothing", kProtocol, protocol(R"("limits": {"timeouts": {"slot_s": 0}})"),
+     "/protocol/limits/timeouts/slot_s", "out-of-range", "from 0.01 to 86400"},
+    {"timeout_unknown", kProtocol, protocol(R"("limits": {"timeouts": {"slots": 1}})"),
+     "/protocol/limits/timeouts/slots", "unknown-key", "slot_s"},
 };
 
 const Bad kBadSubject[] = {
