@@ -64,7 +64,8 @@ Listed look_at(const fs::path& file) {
   try {
     listed.run = store::read_run(file.string(), options);
     const auto analysis = store::read_analysis(file.string());
-    listed.words = analysis ? words_of(*analysis) : "";
+    const bool ended = listed.run.state != record::RunState::kRunning;
+    listed.words = analysis && ended ? words_of(*analysis) : "";
   } catch (const Error& error) {
     listed.problem = error.message();
   }

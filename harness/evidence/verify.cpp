@@ -81,6 +81,10 @@ class Verification {
       not_done("verdicts", "the run stored none");
       return;
     }
+    if (run_.state == record::RunState::kRunning) {  // it went on and has no end again
+      not_done("verdicts", "those stored are of an end after which the run went on");
+      return;
+    }
     store::Database database = store::open_run(path_, {.check = false});
     const std::string table = check_verdict_table(database, *stored);
     if (!table.empty()) {

@@ -99,11 +99,14 @@ class Run {
   void compare_machine() {
     std::vector<std::string> changed;
     for (const auto& now : session_.in.identity) {
-      const auto& known = session_.record.identity;
-      const auto before = std::find_if(known.begin(), known.end(), [&](const auto& row) {
-        return row.source == now.source && row.key == now.key;
-      });
-      if (before != known.end() && before->value != now.value) {
+      bool known = false;  // a source may say several things under one name
+      bool same = false;
+      for (const auto& before : session_.record.identity) {
+        const bool named = before.source == now.source && before.key == now.key;
+        known = known || named;
+        same = same || (named && before.value == now.value);
+      }
+      if (known && !same) {
         changed.push_back(now.source + " " + now.key);
       }
     }

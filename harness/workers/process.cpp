@@ -170,6 +170,20 @@ void Process::reaped(int status) {
   stderr_->stop();
 }
 
+bool Process::has_ended() const {
+  // One that is being killed loses its memory before it counts as ended.
+  const std::string maps = "/proc/" + std::to_string(pid_) + "/maps";
+  const int memory = open(maps.c_str(), O_RDONLY | O_CLOEXEC);
+  char byte = 0;
+  const bool has_memory = memory >= 0 && read(memory, &byte, 1) == 1;
+  if (memory >= 0) close(memory);
+  if (!has_memory) return true;
+  siginfo_t ended{};
+  return status_ ||
+         waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         ended.si_pid == pid_;
+}
+
 std::optional<int> Process::wait(Deadline deadline) {
   // Short at first: the wall time of a program is taken around this.
   std::chrono::microseconds pause(20);

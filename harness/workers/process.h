@@ -55,6 +55,8 @@ class Process {
   // Something is there that nobody asked for.
   [[nodiscard]] bool has_unread_output();
 
+  // Whether the child has ended or is about to; leaves its wait status to be asked for.
+  [[nodiscard]] bool has_ended() const;
   // The wait status once the child has ended, waiting until `deadline` or a stop.
   std::optional<int> wait(Deadline deadline);
   // SIGTERM to the group, SIGKILL to what is left after `grace_s` (or a stop); reaps. The wait

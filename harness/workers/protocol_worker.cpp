@@ -175,6 +175,11 @@ std::vector<record::Binding> ProtocolWorker::files() const {
   for (record::Binding& argument : hash_command(spec_.argv, spec_.name, spec_.digests)) {
     if (argument.name.compare(0, 9, "argument/") == 0) bindings.push_back(std::move(argument));
   }
+  // A process that dies meanwhile shows some of its files or none: not what it ran with.
+  if (process_.has_ended()) {
+    throw Error(ErrorCode::kBroken, spec_.name,
+                "died while its files were read" + stderr_excerpt(process_.stderr_tail()));
+  }
   return bindings;
 }
 

@@ -51,7 +51,8 @@ class Worker {
   [[nodiscard]] virtual std::vector<std::string> stderr_tail() const = 0;
   // CPUs that any of its threads may run on, read back from the kernel; empty when there is none.
   [[nodiscard]] virtual std::vector<int> cpus() const = 0;
-  // The executable and the libraries mapped right now, with the SHA-256 of each file.
+  // The executable and the libraries mapped right now, with the SHA-256 of each file. Throws
+  // kBroken if the process is dead by then.
   [[nodiscard]] virtual std::vector<record::Binding> files() const = 0;
 };
 

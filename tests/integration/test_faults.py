@@ -236,9 +236,9 @@ class Matrix(unittest.TestCase):
         """Each fault once, and each phase at least once: what every run of the tests sees."""
         cells = all_cells()
         chosen = {}
-        for i, fault in enumerate(dict.fromkeys(fault for fault, _ in cells)):
+        for fault in dict.fromkeys(fault for fault, _ in cells):
             phases = [phase for other, phase in cells if other == fault]
-            chosen[fault] = phases[i % len(phases)]
+            chosen[fault] = min(phases, key=list(chosen.values()).count)  # the least seen so far
         self.assertEqual(set(chosen.values()), set(PHASES))
         self.run_cells(list(chosen.items()))
 
@@ -290,7 +290,7 @@ class Survival(unittest.TestCase):
         report, _ = project.abba("report")
         self.assertIn(f"interrupted: 1 of {PASSES} passes measured", report)
         project.abba("run", project.manifest, "--resume")
-        self.assertNotIn("interrupted", project.abba("report")[0])
+        self.assertNotIn("interrupted: ", project.abba("report")[0])
         project.abba("verify", "--latest", "nobody", code=2)
 
     def test_a_changed_file_is_not_resumed(self):
@@ -379,9 +379,14 @@ class Survival(unittest.TestCase):
         project.abba("run", "--register", project.manifest)
         duration = time.monotonic() - begin
         wanted = self.judged(project, project.files("results")[0])
+        for _ in range(9):  # a reference whose word the machine did not take back
+            if "word" in wanted[0]:
+                break
+            project.abba("run", project.manifest)
+            wanted = self.judged(project, project.files("results")[-1])
         draw = random.Random(seed)
         struck = {"harness": 0, "worker": 0}
-        runs = 0
+        runs = with_words = 0
         file = None
         while sum(struck.values()) < kills or file is not None:
             known = set(project.files("results"))
@@ -389,10 +394,13 @@ class Survival(unittest.TestCase):
             while sum(struck.values()) < kills and self.lives_for(process,
                                                                   draw.random() * duration / 2):
                 victim = self.victim(process, draw)
-                os.kill(victim, signal.SIGKILL)
+                try:
+                    os.kill(victim, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue  # it ended by itself just now: no kill
                 struck["harness" if victim == process.pid else "worker"] += 1
-            process.communicate(timeout=90)
-            self.assertIn(process.returncode, (0, 4, 5, -signal.SIGKILL))
+            _, err = process.communicate(timeout=90)
+            self.assertIn(process.returncode, (0, 4, 5, -signal.SIGKILL), err)
             for new in set(project.files("results")) - known:
                 file = new
             if file is not None and file.exists():
@@ -401,12 +409,17 @@ class Survival(unittest.TestCase):
                 file, "SELECT state FROM run") == [("finished",)]
             if ended:
                 runs += 1
-                self.assertEqual(self.judged(project, file), wanted)
+                found = self.judged(project, file)
+                with_words += all("word" in verdict for verdict in found)
+                for one, other in zip(found, wanted, strict=True):
+                    common = one.keys() & other.keys()
+                    self.assertEqual({key: one[key] for key in common},
+                                     {key: other[key] for key in common})
                 file = None
             elif file is not None and not file.exists():
                 file = None  # nothing was timed: set aside
-        print(f"\n{kills} kills ({struck}) in {runs} runs, each with the verdict of the "
-              f"uninterrupted one", flush=True)
+        print(f"\n{kills} kills ({struck}) in {runs} runs, each with the numbers of the "
+              f"uninterrupted one; {with_words} of them undisturbed, with its words too", flush=True)
         self.assertGreater(min(struck.values()), 0)
 
     def lives_for(self, process, seconds):
@@ -422,17 +435,22 @@ class Survival(unittest.TestCase):
                 after_name = status.read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(after_name[1]) == process.pid:
+            if int(after_name[1]) == process.pid and after_name[0] != "Z":
                 children.append(int(status.parent.name))
         return draw.choice(children) if children and draw.random() < 0.5 else process.pid
 
     def judged(self, project, file):
-        """What is concluded from a run's data: all of its verdicts but the count of blocks that
-        failed and were measured again."""
+        """What is concluded from the recorded times: every number of every verdict, and its word.
+        Not the count of blocks that failed and were measured again; nor what a busy machine takes
+        back (N025: conditions while it ran, which are not recorded but real)."""
         verdicts = json.loads(project.abba("report", "--json", file)[0])["verdicts"]
         for verdict in verdicts:
             del verdict["blocks_failed"]
             self.assertEqual(verdict["blocks_tainted"], 0)
+            if verdict["reason"].startswith("N025"):
+                for key in ("word", "reason", "deciding", "p_difference", "p_equivalence",
+                            "signed_rank_p", "sign_flip_p"):
+                    del verdict[key]
         return verdicts
 
     def test_eight_kills_at_random_moments(self):

@@ -243,6 +243,20 @@ TEST(Worker, IsKilledOnRequestInTheMiddleOfAnAnswer) {
   EXPECT_EQ(kill(worker->pid(), 0), -1);
 }
 
+TEST(Worker, ADeadOneHasNoFilesAndThatIsNoOtherSetOfFiles) {
+  auto worker = spawn(spec_of(broken_python("none")));
+  EXPECT_FALSE(worker->files().empty());
+  kill(worker->pid(), SIGKILL);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  try {
+    worker->files();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBroken);
+    EXPECT_THAT(error.what(), HasSubstr("died while its files were read"));
+  }
+}
+
 TEST(Worker, ASlotGetsTimeForWhatItsRequestsTook) {
   auto worker = broken("hang", 0.05);
   record::SlotRequest request = slot_of("w");
