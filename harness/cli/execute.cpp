@@ -333,7 +333,7 @@ class Executor {
             error.code(), error.where(),
             error.message() + "; the run itself is whole, print its report with `abba report`");
       }
-      std::fprintf(stderr, "abba: %s\n", error.what());
+      complain(error.what());
     }
   }
 
