@@ -21,7 +21,10 @@ bool readable(const DeviceState& state) {
 
 std::vector<std::string> device_taint(const DeviceExposure& exposure) {
   std::vector<std::string> reasons;
-  if (exposure.foreign_processes > 0) reasons.emplace_back("gpu-foreign");
+  // A driver's own bookkeeping grows by some megabytes; a process with a context takes more.
+  constexpr std::int64_t kUnlistedBytes = std::int64_t{256} << 20U;
+  if (exposure.foreign_processes > 0 || exposure.unlisted_bytes > kUnlistedBytes)
+    reasons.emplace_back("gpu-foreign");
   if (exposure.thermal_seen || exposure.thermal_ns > 0) reasons.emplace_back("gpu-thermal");
   if (exposure.ecc_errors > 0) reasons.emplace_back("gpu-ecc");
   if (exposure.xids > 0) reasons.emplace_back("gpu-xid");
@@ -44,6 +47,17 @@ std::int64_t DeviceWatch::foreign(const DeviceState& state) const {
   return static_cast<std::int64_t>(others);
 }
 
+std::int64_t DeviceWatch::unlisted(const DeviceState& state) {
+  const auto used = state.value("gpu.memory_used");
+  if (!used || !state.processes_problem.empty()) return -1;
+  auto rest = static_cast<std::int64_t>(*used);
+  for (const DeviceProcess& process : state.processes) {
+    if (process.memory_bytes < 0) return -1;
+    rest -= process.memory_bytes;
+  }
+  return std::max<std::int64_t>(0, rest);
+}
+
 DeviceState DeviceWatch::read(std::int64_t slot, const char* moment, Readings& into) {
   const bool whole = std::string(moment) != "during";
   DeviceState state = probe_.read(uuid_);
@@ -62,6 +76,15 @@ DeviceState DeviceWatch::read(std::int64_t slot, const char* moment, Readings& i
                     static_cast<double>(state.processes.size()), "count", ""});
   }
   most_foreign_ = std::max(most_foreign_, foreign(state));
+  const std::int64_t rest = unlisted(state);
+  if (rest >= 0) {
+    slot_unlisted_ = slot_unlisted_ < 0 ? rest : std::min(slot_unlisted_, rest);
+    least_unlisted_ = least_unlisted_ < 0 ? rest : std::min(least_unlisted_, rest);
+    if (whole) {
+      into.push_back({slot, clock_.steady_ns(), moment, "gpu.memory_unlisted",
+                      static_cast<double>(rest), "bytes", ""});
+    }
+  }
   const auto reasons = state.value("gpu.throttle_reasons");
   if (reasons && (static_cast<std::uint64_t>(*reasons) & kThermalReasons) != 0) {
     thermal_seen_ = true;
@@ -71,6 +94,7 @@ DeviceState DeviceWatch::read(std::int64_t slot, const char* moment, Readings& i
 
 void DeviceWatch::before(std::int64_t slot, Readings& into) {
   most_foreign_ = -1;
+  slot_unlisted_ = -1;
   thermal_seen_ = false;
   before_ = read(slot, "before", into);
   was_readable_ = was_readable_ || readable(before_);
@@ -92,6 +116,7 @@ DeviceExposure DeviceWatch::after(std::int64_t slot, std::int64_t wall_ns, Readi
   DeviceExposure exposure;
   exposure.lost = was_readable_ && !readable(now);
   exposure.foreign_processes = most_foreign_;
+  if (slot_unlisted_ >= 0) exposure.unlisted_bytes = slot_unlisted_ - least_unlisted_;
   exposure.thermal_seen = thermal_seen_;
   exposure.thermal_ns = growth(now, "gpu.throttle.thermal");
   exposure.xids = growth(now, "gpu.xid");

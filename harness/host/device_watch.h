@@ -25,6 +25,10 @@ struct DeviceExposure {
   std::int64_t ecc_errors = -1;         // new ones, corrected and not
   std::int64_t xids = -1;               // new ones
   bool lost = false;  // nothing of it can be read any more, though it could be before
+  // Memory in use through the whole slot that no listed process accounts for, beyond the least
+  // seen in this run: a process that the list does not show. What a worker that has just ended
+  // leaves for a moment is not in it.
+  std::int64_t unlisted_bytes = -1;
 };
 
 // "gpu-foreign", "gpu-thermal", "gpu-ecc", "gpu-xid"; empty = clean.
@@ -46,6 +50,8 @@ class DeviceWatch {
   DeviceState read(std::int64_t slot, const char* moment, Readings& into);
   [[nodiscard]] std::int64_t foreign(const DeviceState& state) const;
   void unreadable(const std::string& key, const std::string& why, Readings& into);
+  // Memory in use minus that of the listed processes; -1 if either is unreadable.
+  [[nodiscard]] static std::int64_t unlisted(const DeviceState& state);
   // Growth of a counter since before(); -1 if either side is unreadable.
   [[nodiscard]] std::int64_t growth(const DeviceState& now, const char* key) const;
 
@@ -56,6 +62,8 @@ class DeviceWatch {
   std::set<std::string> reported_;
   DeviceState before_;
   std::int64_t most_foreign_ = -1;
+  std::int64_t least_unlisted_ = -1;  // of the run
+  std::int64_t slot_unlisted_ = -1;   // least of the slot
   bool thermal_seen_ = false;
   bool was_readable_ = false;
 };

@@ -1,5 +1,7 @@
 #include "harness/host/environment_watch.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <map>
@@ -30,6 +32,12 @@ std::int64_t since(std::int64_t before, std::int64_t after) {
   return before < 0 || after < 0 ? -1 : std::max<std::int64_t>(0, after - before);
 }
 
+// Of CPU time that is not the active workers'.
+std::int64_t limit_of(const SlotExposure& exposure) {
+  return std::max(kLeastTaintNs,
+                  static_cast<std::int64_t>(kTaintShare * static_cast<double>(exposure.wall_ns)));
+}
+
 struct Snapshot {
   std::int64_t time_ns = 0;
   std::map<int, CpuTimes> cpus;
@@ -39,18 +47,16 @@ struct Snapshot {
 
 }  // namespace
 
-std::string taint(const SlotExposure& exposure, record::Load load) {
-  const std::int64_t limit_ns =
-      std::max(kLeastTaintNs,
-               static_cast<std::int64_t>(kTaintShare * static_cast<double>(exposure.wall_ns)));
+bool cpu_disturbed(const SlotExposure& exposure) {
   const std::int64_t foreign_ns = beyond(exposure.foreign_ns, exposure.foreign_resolution_ns);
   const std::int64_t steal_ns = beyond(exposure.steal_ns, exposure.steal_resolution_ns);
+  return std::max(foreign_ns, exposure.waited_ns) + steal_ns > limit_of(exposure);
+}
+
+std::string taint(const SlotExposure& exposure, record::Load load) {
   std::vector<std::string> reasons;
-  if (load == record::Load::kQuiet &&
-      std::max(foreign_ns, exposure.waited_ns) + steal_ns > limit_ns) {
-    reasons.emplace_back("cpu-load");
-  }
-  if (exposure.idle_arm_ns > limit_ns) reasons.emplace_back("idle-arm-busy");
+  if (load == record::Load::kQuiet && cpu_disturbed(exposure)) reasons.emplace_back("cpu-load");
+  if (exposure.idle_arm_ns > limit_of(exposure)) reasons.emplace_back("idle-arm-busy");
   if (exposure.worker_left_cpus) reasons.emplace_back("affinity-lost");
   for (std::string& reason : device_taint(exposure.device)) reasons.push_back(std::move(reason));
   return base::join(reasons, ",");
@@ -80,7 +86,7 @@ struct EnvironmentWatch::Impl {
   std::vector<record::EnvironmentReading> readings;
   std::set<std::string> reported;  // unreadable keys that were recorded already
   std::int64_t slot = -1;
-  pid_t active = 0;
+  std::vector<pid_t> active;
   Snapshot before;
   std::map<int, CpuTimes> last_sample;
   std::int64_t last_sample_ns = 0;
@@ -194,9 +200,9 @@ struct EnvironmentWatch::Impl {
     exposure.steal_ns = std::max<std::int64_t>(0, steal_ns);
     exposure.steal_resolution_ns = cpus * cpu_tick_ns();
     // A program that is started for each slot has ended by now: its time is that of our children.
-    const bool ended = active <= 0;
+    const bool ended = none_lives();
     const std::int64_t own_ns = ended ? since(before.children_ns, after.children_ns)
-                                      : worker_delta(after, active, &ProcessUsage::cpu_ns);
+                                      : active_delta(after, &ProcessUsage::cpu_ns);
     if (own_ns < 0) return;
     exposure.foreign_ns = std::max<std::int64_t>(0, busy_ns - own_ns);
     exposure.foreign_resolution_ns = (cpus + (ended ? 2 : 1)) * cpu_tick_ns();
@@ -210,18 +216,37 @@ struct EnvironmentWatch::Impl {
     return since(first->second.*field, second->second.*field);
   }
 
+  [[nodiscard]] bool none_lives() const {
+    return std::none_of(active.begin(), active.end(), [](pid_t pid) { return pid > 0; });
+  }
+
+  [[nodiscard]] bool is_active(pid_t pid) const {
+    return std::find(active.begin(), active.end(), pid) != active.end();
+  }
+
+  // Of all active workers together; -1 if one of them is unreadable.
+  std::int64_t active_delta(const Snapshot& after, std::int64_t ProcessUsage::*field) const {
+    std::int64_t sum = active.empty() ? -1 : 0;
+    for (const pid_t pid : active) {
+      const std::int64_t delta = worker_delta(after, pid, field);
+      sum = delta < 0 || sum < 0 ? -1 : sum + delta;
+    }
+    return sum;
+  }
+
   void compare_workers(const Snapshot& after, SlotExposure& exposure) const {
-    exposure.switches_involuntary =
-        worker_delta(after, active, &ProcessUsage::switches_involuntary);
-    exposure.migrations = worker_delta(after, active, &ProcessUsage::migrations);
-    exposure.major_faults = worker_delta(after, active, &ProcessUsage::major_faults);
-    const auto usage = after.workers.find(active);
-    const bool explained = usage != after.workers.end() &&
-                           usage->second.threads > static_cast<int>(options.experiment_cpus.size());
-    if (!explained) exposure.waited_ns = worker_delta(after, active, &ProcessUsage::waited_ns);
+    exposure.switches_involuntary = active_delta(after, &ProcessUsage::switches_involuntary);
+    exposure.migrations = active_delta(after, &ProcessUsage::migrations);
+    exposure.major_faults = active_delta(after, &ProcessUsage::major_faults);
+    const bool explained = std::any_of(active.begin(), active.end(), [&](pid_t pid) {
+      const auto usage = after.workers.find(pid);
+      return usage != after.workers.end() &&
+             usage->second.threads > static_cast<int>(options.experiment_cpus.size());
+    });
+    if (!explained) exposure.waited_ns = active_delta(after, &ProcessUsage::waited_ns);
     for (const auto& [pid, unused] : after.workers) {
       const std::int64_t cpu_ns =
-          pid == active ? -1 : worker_delta(after, pid, &ProcessUsage::cpu_ns);
+          is_active(pid) ? -1 : worker_delta(after, pid, &ProcessUsage::cpu_ns);
       if (cpu_ns >= 0)
         exposure.idle_arm_ns = std::max<std::int64_t>(0, exposure.idle_arm_ns) + cpu_ns;
     }
@@ -244,12 +269,36 @@ struct EnvironmentWatch::Impl {
     if (exposure.idle_arm_ns >= 0) put_known("idle_arm.cpu", exposure.idle_arm_ns, "ns");
   }
 
+  // The counters say that something else ran; the process list says what is running now. Only then,
+  // since walking the list costs a millisecond or more.
+  void put_company() {
+    std::vector<std::string> names;
+    for (const RunningProcess& process : read_running(options.root, options.experiment_cpus)) {
+      const bool ours = std::find(workers.begin(), workers.end(), process.pid) != workers.end();
+      if (ours || process.pid == ::getpid()) continue;
+      names.push_back(process.name + " (" + std::to_string(process.pid) + ")");
+    }
+    constexpr std::size_t kMost = 5;
+    const std::size_t count = names.size();
+    names.resize(std::min(count, kMost));
+    put("after", "foreign.running", static_cast<double>(count), "processes");
+    readings.push_back({slot, clock.steady_ns(), "after", "foreign.seen", 0, "",
+                        names.empty()
+                            ? "none is visible: it ended, or belongs to another container "
+                              "or virtual machine"
+                            : base::join(names, ", ")});
+  }
+
   [[nodiscard]] bool left_cpus() const {
-    // No process lives between the slots of a program that is started for each; 0 would mean us.
-    if (active <= 0) return false;
     if (options.experiment_cpus.empty() || options.root.proc != fs::path("/proc")) return false;
+    return std::any_of(active.begin(), active.end(), [this](pid_t pid) { return left_cpus(pid); });
+  }
+
+  [[nodiscard]] bool left_cpus(pid_t pid) const {
+    // No process lives between the slots of a program that is started for each; 0 would mean us.
+    if (pid <= 0) return false;
     try {
-      const AppliedAffinity applied = read_affinity(active, options.experiment_cpus);
+      const AppliedAffinity applied = read_affinity(pid, options.experiment_cpus);
       return std::any_of(applied.cpus.begin(), applied.cpus.end(), [this](int cpu) {
         return std::find(options.experiment_cpus.begin(), options.experiment_cpus.end(), cpu) ==
                options.experiment_cpus.end();
@@ -271,7 +320,7 @@ void EnvironmentWatch::set_workers(const std::vector<pid_t>& pids) {
   if (impl_->device) impl_->device->set_workers(pids);
 }
 
-void EnvironmentWatch::before_slot(std::int64_t slot, pid_t active) {
+void EnvironmentWatch::before_slot(std::int64_t slot, const std::vector<pid_t>& active) {
   const std::lock_guard<std::mutex> guard(impl_->mutex);
   impl_->slot = slot;
   impl_->active = active;
@@ -290,6 +339,7 @@ SlotExposure EnvironmentWatch::after_slot() {
   exposure.worker_left_cpus = impl_->left_cpus();
   impl_->put_system("after");
   impl_->put_exposure(exposure);
+  if (cpu_disturbed(exposure)) impl_->put_company();
   if (impl_->device) {
     exposure.device = impl_->device->after(impl_->slot, exposure.wall_ns, impl_->readings);
   }

@@ -20,18 +20,18 @@ namespace abba::host {
 // What a slot was exposed to. Times are CPU time on the experiment's CPUs; -1 = unreadable.
 struct SlotExposure {
   std::int64_t wall_ns = 0;
-  std::int64_t foreign_ns = -1;            // busy, minus the active worker's own CPU time
+  std::int64_t foreign_ns = -1;            // busy, minus the active workers' own CPU time
   std::int64_t foreign_resolution_ns = 0;  // what rounding alone can add to foreign_ns
   std::int64_t steal_ns = -1;
   std::int64_t steal_resolution_ns = 0;
-  // Time threads of the active worker were ready but not running, exact to the nanosecond; -1 =
+  // Time threads of the active workers were ready but not running, exact to the nanosecond; -1 =
   // unreadable, or explained by their own number (more threads than CPUs).
   std::int64_t waited_ns = -1;
   std::int64_t idle_arm_ns = -1;           // CPU time of watched workers that should have been idle
-  std::int64_t switches_involuntary = -1;  // of the active worker
+  std::int64_t switches_involuntary = -1;  // of the active workers
   std::int64_t migrations = -1;
   std::int64_t major_faults = -1;
-  bool worker_left_cpus = false;  // a thread of the active worker may run elsewhere
+  bool worker_left_cpus = false;  // a thread of an active worker may run elsewhere
   DeviceExposure device;
 };
 
@@ -42,6 +42,8 @@ struct SlotExposure {
 // time above the limit. "affinity-lost": the active worker may run elsewhere. And what device_taint
 // says.
 std::string taint(const SlotExposure& exposure, record::Load load);
+// Whether CPU time of others alone would taint, whatever the load rule says.
+bool cpu_disturbed(const SlotExposure& exposure);
 
 class EnvironmentWatch {
  public:
@@ -61,8 +63,9 @@ class EnvironmentWatch {
 
   // The live workers; call again whenever they change.
   void set_workers(const std::vector<pid_t>& pids);
-  // Around one slot, from the thread that runs it. `slot` tags the readings.
-  void before_slot(std::int64_t slot, pid_t active);
+  // Around one slot, or one block of interleaved requests, from the thread that runs it. `slot`
+  // tags the readings; `active` are the workers that are meant to be busy (0 = none lives yet).
+  void before_slot(std::int64_t slot, const std::vector<pid_t>& active);
   SlotExposure after_slot();
   // Readings since the last call, in time order, "during" ones included.
   std::vector<record::EnvironmentReading> take_readings();

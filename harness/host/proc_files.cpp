@@ -104,6 +104,29 @@ std::map<int, CpuTimes> read_cpu_times(const SystemRoot& root) {
   return times;
 }
 
+std::vector<RunningProcess> read_running(const SystemRoot& root, const std::vector<int>& cpus) {
+  constexpr std::size_t kState = 0;       // after the name, which is in parentheses
+  constexpr std::size_t kProcessor = 36;  // proc(5) counts it as field 39
+  std::vector<RunningProcess> found;
+  std::error_code error;
+  for (fs::directory_iterator it(root.proc, error), end; !error && it != end; it.increment(error)) {
+    const std::string number = it->path().filename().string();
+    if (number.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string line = read_line(it->path() / "stat").value_or("");
+    const std::size_t open = line.find('(');
+    const std::size_t close = line.rfind(')');
+    if (open == std::string::npos || close == std::string::npos || close + 2 > line.size())
+      continue;
+    const auto fields = base::split(line.substr(close + 2), ' ');
+    if (fields.size() <= kProcessor || fields[kState] != "R") continue;
+    const int cpu = static_cast<int>(to_whole(fields[kProcessor]).value_or(-1));
+    if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) continue;
+    found.push_back({static_cast<pid_t>(to_whole(number).value_or(0)),
+                     line.substr(open + 1, close - open - 1)});
+  }
+  return found;
+}
+
 std::vector<pid_t> read_threads(const SystemRoot& root, pid_t pid) {
   std::vector<pid_t> threads;
   std::error_code error;

@@ -46,6 +46,13 @@ std::optional<ProcessUsage> read_process_usage(const SystemRoot& root, pid_t pid
 // unreadable. Its parts are rounded to cpu_tick_ns().
 std::int64_t read_children_cpu_ns(const SystemRoot& root);
 
+struct RunningProcess {
+  pid_t pid = 0;
+  std::string name;  // as the kernel has it, at most 15 bytes
+};
+// Processes that are running or ready at this moment, last on one of `cpus`.
+std::vector<RunningProcess> read_running(const SystemRoot& root, const std::vector<int>& cpus);
+
 std::vector<pid_t> read_threads(const SystemRoot& root, pid_t pid);
 
 // "Key:   value" lines, first stanza only.

@@ -108,6 +108,52 @@ void check_interleaved(const Manifest& manifest, Mistakes& mistakes) {
   }
 }
 
+// One process serves both arms there: only what it can switch between two slots may differ.
+void check_shared_process(const Manifest& manifest, Mistakes& mistakes) {
+  if (manifest.protocol.placement != record::Placement::kSharedProcess) return;
+  for (const ArmDifference& difference : arm_differences(manifest.a, manifest.b)) {
+    const bool is_factor = manifest.a.factors.count(difference.variable) > 0 ||
+                           manifest.b.factors.count(difference.variable) > 0;
+    if (is_factor) continue;
+    mistakes.push_back({"/protocol/placement", "inconsistent",
+                        "\"shared-process\", but the arms differ in " + difference.variable,
+                        "arms that differ in hot factors only, or \"both-loaded\""});
+  }
+}
+
+// Every slot starts a worker of its own there, and no other one is alive meanwhile.
+void check_one_at_a_time(const Manifest& manifest, Mistakes& mistakes) {
+  const record::Protocol& protocol = manifest.protocol;
+  if (protocol.placement != record::Placement::kOneAtATime) return;
+  if (protocol.workers == record::WorkerReuse::kReuse) {
+    mistakes.push_back({"/protocol/workers", "inconsistent",
+                        "\"reuse\" with the placement \"one-at-a-time\"",
+                        "\"fresh-per-pass\": every slot then starts a worker of its own"});
+  }
+  if (protocol.order == record::Order::kInterleaved) {
+    mistakes.push_back({"/protocol/order", "inconsistent",
+                        "\"interleaved\" with the placement \"one-at-a-time\"",
+                        "\"AB/BA\", \"ABBA/BAAB\" or \"random\", or another placement"});
+  }
+}
+
+void check_programs(const Manifest& manifest, Mistakes& mistakes) {
+  const record::Protocol& protocol = manifest.protocol;
+  for (const Arm* arm : {&manifest.a, &manifest.b}) {
+    if (arm->program.empty()) continue;
+    if (protocol.cache == record::kFlushCaches) {
+      mistakes.push_back({"/protocol/cache", "inconsistent",
+                          quoted(protocol.cache) + " with a program in arm " + arm->id,
+                          "\"warm\", or a worker that declares the capability \"flush\""});
+    }
+    if (protocol.placement == record::Placement::kSharedProcess) {
+      mistakes.push_back({"/protocol/placement", "inconsistent",
+                          "\"shared-process\" with a program in arm " + arm->id,
+                          "\"both-loaded\", or a worker with hot factors"});
+    }
+  }
+}
+
 void check_labels(Manifest& manifest, Mistakes& mistakes) {
   if (!manifest.a.label.empty() && manifest.a.label == manifest.b.label) {
     mistakes.push_back({"/arms/B/label", "duplicate", quoted(manifest.b.label) + " in both arms",
@@ -219,6 +265,9 @@ void check_arms(Manifest& manifest, Mistakes& mistakes) {
   check_unstated_levels(manifest, mistakes);
   check_variable(manifest, mistakes);
   check_interleaved(manifest, mistakes);
+  check_shared_process(manifest, mistakes);
+  check_one_at_a_time(manifest, mistakes);
+  check_programs(manifest, mistakes);
   check_labels(manifest, mistakes);
   check_builds(manifest, mistakes);
 }

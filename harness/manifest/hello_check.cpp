@@ -49,6 +49,16 @@ void check_factors(const record::Arm& arm, const record::Protocol& protocol,
   }
 }
 
+void check_flush(const record::Protocol& protocol, const WorkerHello& hello, Mistakes& mistakes) {
+  const auto& has = hello.capabilities;
+  if (protocol.cache == record::kFlushCaches &&
+      std::find(has.begin(), has.end(), "flush") == has.end()) {
+    mistakes.push_back({"/protocol/cache", "inconsistent",
+                        "\"" + protocol.cache + "\", which worker " + hello.name + " cannot do",
+                        "\"warm\", or a worker that declares the capability \"flush\""});
+  }
+}
+
 void check_stages(const record::Outputs& outputs, const WorkerHello& hello, Mistakes& mistakes) {
   const auto known = names_of(hello.stages);
   for (std::size_t i = 0; i < outputs.stages.size(); ++i) {
@@ -85,6 +95,7 @@ std::vector<Mistake> check_against_hello(const record::Manifest& manifest, const
   const record::Arm& subject = manifest.arm(arm);
   check_factors(subject, manifest.protocol, hello, mistakes);
   if (!subject.program.empty()) return mistakes;  // rung 0 declares nothing
+  check_flush(manifest.protocol, hello, mistakes);
   check_boundaries(manifest, hello, mistakes);
   check_stages(manifest.outputs, hello, mistakes);
   if (manifest.success.metric != "latency") {

@@ -56,7 +56,10 @@ record::PlanCost cost_of(const record::Manifest& manifest, const record::Plan& p
   double seconds = 0;
   double bytes = kBytesOfARun;
   for (const auto& pass : plan.passes) {
-    starts += pass.fresh_workers ? 2 : 0;
+    const auto placement = manifest.protocol.placement;
+    const bool alone = placement == record::Placement::kOneAtATime;
+    const int together = placement == record::Placement::kSharedProcess ? 1 : 2;
+    starts += pass.fresh_workers && !alone ? together : 0;
     for (const auto& block : pass.blocks) {
       const double request_ns = request_ns_of(manifest, assumptions, block.workload);
       const auto counts = size_slot(manifest.protocol.slot, block.workload, request_ns, request_ns);
@@ -65,6 +68,7 @@ record::PlanCost cost_of(const record::Manifest& manifest, const record::Plan& p
                                      : request_ns;
       const auto per_slot = static_cast<double>(counts.warmup + counts.requests);
       const int slots = slot_count(block);
+      starts += alone ? slots : 0;
       cost.requests += slots * (counts.warmup + counts.requests);
       seconds += slots * (per_slot * interval_ns * 1e-9 + manifest.protocol.idle_gap_ms * 1e-3 +
                           kSecondsPerSlot);

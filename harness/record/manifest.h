@@ -28,6 +28,9 @@ constexpr bool prints_own_samples(Reads reads) {
   return reads != Reads::kProtocol && reads != Reads::kWall;
 }
 
+// Of Protocol::cache: before every request, outside its time, the caches it works on are emptied.
+inline constexpr const char* kFlushCaches = "flush-l2";
+
 struct FileDecl {
   std::string name;
   std::string path;    // relative to the folder of abba.json
@@ -108,7 +111,7 @@ struct Protocol {
   Arrival arrival = Arrival::kBackToBack;
   double interval_ms = 0;  // of paced arrivals
   Placement placement = Placement::kBothLoaded;
-  std::string cache = "warm";  // "warm" or "flush-l2"
+  std::string cache = "warm";  // or kFlushCaches
   std::string readiness = "one full request answered";
   Load load = Load::kQuiet;
   OnTaint on_taint = OnTaint::kRepeatOnce;

@@ -14,10 +14,13 @@
 
 namespace abba::record {
 
+// WorkerProcess::arm of a process that both arms share.
+inline constexpr const char* kBothArms = "AB";
+
 struct WorkerProcess {
   std::int64_t id = 0;
-  std::string arm;
-  int pass = -1;  // first measured pass it served, -1 = preflight or feasibility
+  std::string arm;  // "A", "B" or kBothArms
+  int pass = -1;    // first measured pass it served, -1 = preflight or feasibility
   std::int64_t pid = 0;
   std::string command_digest;
   std::map<std::string, double>

@@ -6,8 +6,9 @@
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
 #include "harness/host/affinity.h"
+#include "harness/run/arm_bindings.h"
 #include "harness/run/device_binding.h"
-#include "harness/workers/executable.h"
+#include "harness/run/worker_checks.h"
 
 namespace abba::run {
 namespace {
@@ -24,81 +25,6 @@ void merge_settings(base::Json& settings, const base::Json& over) {
     for (const auto& [key, value] : over.as_object()) {
       settings.set(key, value);
     }
-  }
-}
-
-// Files of the command line and files mapped into the process; a script's interpreter comes second
-// under a name of its own.
-std::vector<record::Binding> bindings_of(const std::string& arm, const ArmCommand& command,
-                                         const workers::Worker& worker,
-                                         workers::FileDigests& digests) {
-  std::vector<record::Binding> bindings = workers::hash_command(command.argv, arm, &digests);
-  for (record::Binding binding : worker.files()) {
-    const auto same_name = [&](const record::Binding& other) { return other.name == binding.name; };
-    const auto found = std::find_if(bindings.begin(), bindings.end(), same_name);
-    if (found != bindings.end() && found->value == binding.value) {
-      continue;
-    }
-    if (found != bindings.end()) {
-      binding.name = "running/" + binding.name;
-    }
-    bindings.push_back(std::move(binding));
-  }
-  return bindings;
-}
-
-// Those of an arm are named KIND/ARM/..., the others by the workload or file they are of.
-bool kinds_of_arms(const std::string& kind) {
-  return kind != "counts" && kind != "file" && kind != "input";
-}
-
-bool belongs_to(const record::Binding& binding, const std::string& arm) {
-  const std::vector<std::string> parts = base::split(binding.name, '/');
-  const std::size_t owner = parts[0] == "running" ? 2 : 1;
-  return kinds_of_arms(parts[0]) && parts.size() > owner && parts[owner] == arm;
-}
-
-[[noreturn]] void refuse_binding(const std::string& name, const std::string& what) {
-  throw Error(ErrorCode::kMismatch, name,
-              what +
-                  "; what was measured before is kept. Measure with unchanged programs, or "
-                  "register anew");
-}
-
-void require_same(const std::vector<record::Binding>& bound,
-                  const std::vector<record::Binding>& now, const std::string& arm,
-                  bool just_started) {
-  for (const auto& binding : now) {
-    const auto same = std::find_if(bound.begin(), bound.end(),
-                                   [&](const auto& other) { return other.name == binding.name; });
-    if (same == bound.end() && !just_started) {
-      continue;
-    }
-    if (same == bound.end()) {
-      refuse_binding(binding.name, "is used now but was not when this run was bound");
-    }
-    if (same->value != binding.value) {
-      refuse_binding(binding.name, "is not what this run was bound to (" +
-                                       same->value.substr(0, 8) + " then, " +
-                                       binding.value.substr(0, 8) + " now)");
-    }
-  }
-  for (const auto& binding : bound) {
-    const bool gone = belongs_to(binding, arm) &&
-                      std::none_of(now.begin(), now.end(),
-                                   [&](const auto& other) { return other.name == binding.name; });
-    if (gone) {
-      refuse_binding(binding.name, "was used when this run was bound but is not now");
-    }
-  }
-}
-
-void require_affinity(const std::string& arm, const std::vector<int>& wanted,
-                      const std::vector<int>& found) {
-  if (!wanted.empty() && !found.empty() && wanted != found) {
-    throw Error(ErrorCode::kPreflight, "worker " + arm,
-                "may run on CPUs " + host::cpu_list_text(found) + " but was to be held on " +
-                    host::cpu_list_text(wanted) + "; ask for CPUs that this machine grants");
   }
 }
 
@@ -168,65 +94,59 @@ record::LoadRequest load_request(const RunInputs& in, const std::string& arm) {
   return request;
 }
 
-void require_effective(const std::string& arm, const record::WorkerHello& hello,
-                       const record::LoadRequest& asked, const record::LoadReply& reply) {
-  const std::string where = "worker " + arm;
-  const bool loads = std::find(hello.capabilities.begin(), hello.capabilities.end(), "load") !=
-                     hello.capabilities.end();
-  const bool asks =
-      !asked.factors.empty() || (asked.settings.is_object() && !asked.settings.as_object().empty());
-  if (!loads && asks) {
-    throw Error(ErrorCode::kPreflight, where,
-                "takes no settings or factors (it does not declare \"load\"); remove them from "
-                "the manifest or use a worker that does");
-  }
-  for (const auto& [name, level] : asked.factors) {
-    const auto effective = reply.factors.find(name);
-    const std::string found = effective == reply.factors.end() ? "nothing" : effective->second;
-    if (found != level) {
-      throw Error(ErrorCode::kPreflight, where,
-                  "was asked for " + name + " = " + level + " but reports " + found +
-                      "; ask for a level that it can really run here");
-    }
-  }
-  if (!asked.settings.is_object()) {
-    return;
-  }
-  for (const auto& [key, value] : asked.settings.as_object()) {
-    const base::Json* effective = reply.settings.find(key);
-    if (effective == nullptr || !(*effective == value)) {
-      throw Error(ErrorCode::kPreflight, where,
-                  "was asked for setting " + key + " = " + value.dump() + " but reports " +
-                      (effective == nullptr ? "nothing" : effective->dump()) +
-                      "; ask for a value that it can really use here");
-    }
-  }
-}
-
 Arms::~Arms() = default;
 
+record::Placement Arms::placement() const {
+  return session_.in.manifest.protocol.placement;
+}
+
+std::string Arms::owner(const std::string& arm) const {
+  return placement() == record::Placement::kSharedProcess ? live_.begin()->first : arm;
+}
+
+std::vector<std::string> Arms::served_by(const std::string& owner) const {
+  if (placement() == record::Placement::kSharedProcess) return {"A", "B"};
+  return {owner};
+}
+
 workers::Worker& Arms::worker(const std::string& arm) {
-  return *live_.at(arm).worker;
+  if (placement() == record::Placement::kOneAtATime && live_.count(arm) == 0) {
+    start_alone(arm);
+  }
+  workers::Worker& worker = *live_.at(owner(arm)).worker;
+  if (placement() == record::Placement::kSharedProcess) {
+    worker.use_factors(session_.in.manifest.arm(arm).factors);
+  }
+  return worker;
+}
+
+workers::Worker& Arms::for_slot(const std::string& arm) {
+  if (placement() == record::Placement::kOneAtATime) {
+    start_alone(arm);
+  }
+  return worker(arm);
 }
 
 std::int64_t Arms::worker_id(const std::string& arm) const {
-  return live_.at(arm).process.id;
+  return live_.at(owner(arm)).process.id;
+}
+
+std::vector<pid_t> Arms::pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& [arm, live] : live_) {
+    pids.push_back(live.worker->pid());
+  }
+  return pids;
 }
 
 void Arms::start(const record::PlannedPass& pass, int pass_index) {
   stop();
+  pass_ = pass;
+  pass_index_ = pass_index;
+  started_ = true;
   const std::int64_t begin_ns = session_.with.clock.steady_ns();
   try {
-    for (const char letter : pass.start_order) {
-      session_.require_going("worker " + std::string(1, letter) + " was started");
-      start_one(std::string(1, letter), pass, pass_index);
-    }
-    std::vector<pid_t> pids;
-    for (const auto& [arm, live] : live_) {
-      pids.push_back(live.worker->pid());
-    }
-    session_.with.environment.set_workers(pids);
-    require_bindings(true);
+    start_for_placement();
   } catch (const Error&) {
     stop();
     throw;
@@ -234,17 +154,52 @@ void Arms::start(const record::PlannedPass& pass, int pass_index) {
   session_.start_s = seconds_ns(session_.with.clock, begin_ns) * 1e-9;
 }
 
-void Arms::start_one(const std::string& arm, const record::PlannedPass& pass, int pass_index) {
+// One at a time: every slot starts its own, but before the first both are tried, so that a worker
+// that cannot get ready is a preflight that failed.
+void Arms::start_for_placement() {
+  const bool alone = placement() == record::Placement::kOneAtATime;
+  if (alone && session_.record.hello.size() == 2) {
+    return;
+  }
+  for (const char letter : pass_.start_order) {
+    const std::string arm(1, letter);
+    session_.require_going("worker " + arm + " was started");
+    if (alone) {
+      start_alone(arm);
+    } else {
+      start_one(arm);
+    }
+    if (placement() == record::Placement::kSharedProcess) {
+      break;
+    }
+  }
+  watch();
+  require_bindings(true);
+}
+
+void Arms::start_alone(const std::string& arm) {
+  end_live();
+  start_one(arm);
+  watch();
+  require_bindings(true);
+}
+
+void Arms::watch() {
+  session_.with.environment.set_workers(pids());
+}
+
+void Arms::start_one(const std::string& arm) {
   auto& clock = session_.with.clock;
-  workers::WorkerSpec spec = worker_spec(session_.in, arm, pass);
+  const bool shared = placement() == record::Placement::kSharedProcess;
+  workers::WorkerSpec spec = worker_spec(session_.in, arm, pass_);
   spec.digests = &digests_;
   spec.stop = session_.with.kill_requested;
   const std::int64_t begin_ns = clock.steady_ns();
   Live live;
   live.worker = session_.with.spawn(spec);
   live.process.id = session_.next_id();
-  live.process.arm = arm;
-  live.process.pass = pass_index;
+  live.process.arm = shared ? record::kBothArms : arm;
+  live.process.pass = pass_index_;
   live.process.pid = live.worker->pid();
   live.process.command_digest = base::sha256_hex(base::join(spec.argv, "\n"));
   live.process.setup_ns["spawn"] = seconds_ns(clock, begin_ns);
@@ -259,6 +214,9 @@ void Arms::start_one(const std::string& arm, const record::PlannedPass& pass, in
   padding.unit = "bytes";
   facts.environment.push_back(padding);
   set_up(arm, kept, facts);
+  if (shared) {
+    describe_shared(arm, facts);
+  }
   facts.environment.push_back(placement_of(arm, kept.process, session_.in, clock.steady_ns()));
   facts.workers.push_back(kept.process);
   session_.commit("worker", facts);
@@ -267,6 +225,7 @@ void Arms::start_one(const std::string& arm, const record::PlannedPass& pass, in
 void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
   auto& clock = session_.with.clock;
   const record::WorkerHello hello = live.worker->hello();
+  require_abilities(session_.in.manifest, arm, hello);
   const record::LoadRequest request = load_request(session_.in, arm);
   session_.require_going("worker " + arm + " was loaded");
   const std::int64_t load_ns = clock.steady_ns();
@@ -298,6 +257,25 @@ void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
   }
 }
 
+// The other arm of a shared process: the same declaration and readiness, its own hot levels, which
+// every answer has to confirm.
+void Arms::describe_shared(const std::string& arm, store::Facts& facts) const {
+  if (facts.hello.empty()) {
+    return;
+  }
+  const std::string other = arm == "A" ? "B" : "A";
+  facts.hello[other] = facts.hello.at(arm);
+  record::LoadReply reply = facts.load.at(arm);
+  for (const auto& [factor, level] : session_.in.manifest.arm(other).factors) {
+    reply.factors[factor] = level;
+  }
+  facts.load[other] = reply;
+  const auto prepared = facts.prepared;
+  for (const auto& [key, reply_of_arm] : prepared) {
+    facts.prepared[other + key.substr(1)] = reply_of_arm;
+  }
+}
+
 // Files are common to the arms and live as long as the run: one changed between two passes would
 // give the later ones other contents under the same name.
 void Arms::require_files(store::Facts& facts) {
@@ -326,22 +304,9 @@ void Arms::require_files(store::Facts& facts) {
 void Arms::require_bindings(bool just_started) {
   store::Facts facts;
   require_files(facts);
-  for (const auto& [arm, live] : live_) {
-    const auto now = bindings_of(arm, session_.in.commands.at(arm), *live.worker, digests_);
-    const bool bound = std::any_of(session_.record.bindings.begin(), session_.record.bindings.end(),
-                                   [&](const auto& b) { return belongs_to(b, arm); });
-    if (bound) {
-      require_same(session_.record.bindings, now, arm, just_started);
-      continue;
-    }
-    for (const auto& binding : now) {
-      const auto fixed = session_.in.fixed_hashes.find(binding.name);
-      if (fixed != session_.in.fixed_hashes.end() && fixed->second != binding.value) {
-        throw Error(
-            ErrorCode::kMismatch, binding.name,
-            "has SHA-256 " + binding.value + " but the registration demands " + fixed->second);
-      }
-      facts.bindings.push_back(binding);
+  for (const auto& [name, live] : live_) {
+    for (const std::string& arm : served_by(name)) {
+      require_bindings_of(arm, *live.worker, just_started, facts);
     }
   }
   if (!facts.bindings.empty()) {
@@ -349,7 +314,32 @@ void Arms::require_bindings(bool just_started) {
   }
 }
 
+void Arms::require_bindings_of(const std::string& arm, const workers::Worker& worker,
+                               bool just_started, store::Facts& facts) {
+  const auto now = bindings_of(arm, session_.in.commands.at(arm), worker, digests_);
+  const bool bound = std::any_of(session_.record.bindings.begin(), session_.record.bindings.end(),
+                                 [&](const auto& b) { return belongs_to(b, arm); });
+  if (bound) {
+    require_same(session_.record.bindings, now, arm, just_started);
+    return;
+  }
+  for (const auto& binding : now) {
+    const auto fixed = session_.in.fixed_hashes.find(binding.name);
+    if (fixed != session_.in.fixed_hashes.end() && fixed->second != binding.value) {
+      throw Error(
+          ErrorCode::kMismatch, binding.name,
+          "has SHA-256 " + binding.value + " but the registration demands " + fixed->second);
+    }
+    facts.bindings.push_back(binding);
+  }
+}
+
 void Arms::stop() {
+  end_live();
+  started_ = false;
+}
+
+void Arms::end_live() {
   store::Facts facts;
   for (auto& [arm, live] : live_) {
     live.process.exit_code = live.worker->shutdown();

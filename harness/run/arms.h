@@ -1,13 +1,17 @@
-// The two live workers of a run. Starts them in the planned order, makes them declare, load and
-// prepare, and refuses what is not exactly what was asked: other factors or settings than wanted,
-// lost affinity (kPreflight); another executable, library or file than bound (kMismatch); a death,
-// a silence or rubbish (kBroken, from the worker). Owns the processes; stores every start and end.
+// The live workers of a run, as its placement wants them: both at once; one at a time, and then a
+// new one for every slot, so that each slot has the same history; or one process that both arms
+// share, switched by its hot factors. Starts them in the planned order, makes them declare, load
+// and prepare, and refuses what is not exactly what was asked: other factors or settings than
+// wanted, lost affinity (kPreflight); another executable, library or file than bound (kMismatch); a
+// death, a silence or rubbish (kBroken, from the worker). Owns the processes; stores every start
+// and end.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/record/plan.h"
 #include "harness/run/session.h"
@@ -33,32 +37,47 @@ class Arms {
   // Asks both to end and stores how they ended.
   void stop();
 
-  [[nodiscard]] bool started() const { return !live_.empty(); }
+  [[nodiscard]] bool started() const { return started_; }
+  // The worker that serves the arm, at the arm's factors. One at a time: if the other one is alive
+  // it is ended, and this one started.
   [[nodiscard]] workers::Worker& worker(const std::string& arm);
+  // The same for a slot. One at a time: always a new one.
+  [[nodiscard]] workers::Worker& for_slot(const std::string& arm);
   [[nodiscard]] std::int64_t worker_id(const std::string& arm) const;
+  [[nodiscard]] std::vector<pid_t> pids() const;  // of all that are alive
 
  private:
   struct Live {
     std::unique_ptr<workers::Worker> worker;
     record::WorkerProcess process;
   };
-  void start_one(const std::string& arm, const record::PlannedPass& pass, int pass_index);
+  [[nodiscard]] record::Placement placement() const;
+  // Which of live_ serves the arm.
+  [[nodiscard]] std::string owner(const std::string& arm) const;
+  // The arms that a live worker serves.
+  [[nodiscard]] std::vector<std::string> served_by(const std::string& owner) const;
+  void start_for_placement();
+  void start_alone(const std::string& arm);
+  void start_one(const std::string& arm);
+  void watch();
+  void end_live();
+  void describe_shared(const std::string& arm, store::Facts& facts) const;
   void set_up(const std::string& arm, Live& live, store::Facts& facts);
   void require_files(store::Facts& facts);
+  void require_bindings_of(const std::string& arm, const workers::Worker& worker, bool just_started,
+                           store::Facts& facts);
 
   Session& session_;
   workers::FileDigests digests_;      // outlives the workers
-  std::map<std::string, Live> live_;  // by arm
+  std::map<std::string, Live> live_;  // by arm; of a shared process by the first arm
+  bool started_ = false;
+  record::PlannedPass pass_;  // that workers are started for
+  int pass_index_ = -1;
 };
 
 // What a worker for `arm` ("A", "B", "reference") is started with and asked to load.
 workers::WorkerSpec worker_spec(const RunInputs& in, const std::string& arm,
                                 const record::PlannedPass& pass);
 record::LoadRequest load_request(const RunInputs& in, const std::string& arm);
-
-// Throws kPreflight naming the first setting or factor whose effective value is not the asked one,
-// or if the worker takes no settings although some are asked for.
-void require_effective(const std::string& arm, const record::WorkerHello& hello,
-                       const record::LoadRequest& asked, const record::LoadReply& reply);
 
 }  // namespace abba::run

@@ -1,7 +1,9 @@
 #include "harness/run/block_runner.h"
 
 #include <algorithm>
+#include <exception>
 #include <set>
+#include <tuple>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -34,7 +36,8 @@ class BlockRun {
       slots();
     }
     judge(phase);
-    environment_ = session_.with.environment.take_readings();
+    auto readings = session_.with.environment.take_readings();
+    environment_.insert(environment_.begin(), readings.begin(), readings.end());
     session_.with.sink.commit_block(pass_id, block_, environment_, notes_);
     for (const auto& note : notes_) {
       session_.with.observer.note(note);
@@ -43,6 +46,7 @@ class BlockRun {
     record.environment.insert(record.environment.end(), environment_.begin(), environment_.end());
     record.notes.insert(record.notes.end(), notes_.begin(), notes_.end());
     result_.block = std::move(block_);
+    if (mismatch_) std::rethrow_exception(mismatch_);
     return std::move(result_);
   }
 
@@ -79,9 +83,11 @@ class BlockRun {
     request.requests = counts_.requests;
     request.expected_s =
         session_.expected_slot_s(slot.arm, planned_.workload, counts_.warmup + counts_.requests);
-    if (session_.in.manifest.protocol.arrival == record::Arrival::kPaced) {
-      request.interval_ms = session_.in.manifest.protocol.interval_ms;
+    const auto& protocol = session_.in.manifest.protocol;
+    if (protocol.arrival == record::Arrival::kPaced) {
+      request.interval_ms = protocol.interval_ms;
     }
+    request.flush = protocol.cache == record::kFlushCaches;
     return request;
   }
 
@@ -102,17 +108,40 @@ class BlockRun {
     }
   }
 
+  // The worker that the placement gives the slot; null if there is none, and then `result_` says
+  // why. A changed binding ends the run, once what the block has so far is stored.
+  workers::Worker* worker_for_slot(const std::string& arm) {
+    try {
+      return &arms_.for_slot(arm);
+    } catch (const StopRequest& stop) {
+      result_.end = BlockEnd::kStopped;
+      result_.text = stop.text;
+    } catch (const base::Error& error) {
+      if (session_.sink_failed) {
+        throw;
+      }
+      if (error.code() == base::ErrorCode::kMismatch) {
+        mismatch_ = std::current_exception();
+      }
+      worker_failed(arm, error.what());
+    }
+    return nullptr;
+  }
+
   bool one_slot(int position, const std::string& arm) {
+    workers::Worker* worker = worker_for_slot(arm);
+    if (worker == nullptr) {
+      return false;
+    }
     record::Slot slot = begin_slot(position, arm);
-    workers::Worker& worker = arms_.worker(arm);
     idle_gap();
-    session_.with.environment.before_slot(slot.id, worker.pid());
+    session_.with.environment.before_slot(slot.id, {worker->pid()});
     slot.start_ns = session_.with.clock.steady_ns();
     slot.idle_gap_ns = slot.start_ns - session_.last_slot_end_ns;
     bool answered = false;
     try {
       const record::SlotRequest request = request_for(slot);
-      record::SlotReply reply = worker.slot(request);
+      record::SlotReply reply = worker->slot(request);
       require_complete(arm, request, reply);
       take(slot, std::move(reply));
       answered = true;
@@ -141,7 +170,7 @@ class BlockRun {
     }
     idle_gap();
     const std::string first = both.arms().front();
-    session_.with.environment.before_slot(slots[first].id, arms_.worker(first).pid());
+    session_.with.environment.before_slot(slots[first].id, arms_.pids());
     const std::int64_t start_ns = session_.with.clock.steady_ns();
     std::string arm = first;
     try {
@@ -154,18 +183,13 @@ class BlockRun {
         const auto request = both.request(arm, request_for(slots[arm]));
         record::SlotReply reply = arms_.worker(arm).slot(request);
         require_complete(arm, request, reply);
+        check_flush(slots[arm].id, reply.flush);
         both.take(arm, std::move(reply), slots[arm]);
       }
     } catch (const base::Error& error) {
       worker_failed(arm, error.message());
     }
-    // Both workers were meant to be busy: what the watch counts as the idle one's is not foreign.
-    host::SlotExposure exposure = session_.with.environment.after_slot();
-    if (exposure.foreign_ns >= 0 && exposure.idle_arm_ns > 0) {
-      exposure.foreign_ns = std::max<std::int64_t>(0, exposure.foreign_ns - exposure.idle_arm_ns);
-    }
-    exposure.idle_arm_ns = 0;
-    expose(exposure);
+    expose(session_.with.environment.after_slot());
     for (const std::string& name : both.arms()) {
       record::Slot& slot = slots[name];
       slot.start_ns = start_ns;
@@ -197,13 +221,31 @@ class BlockRun {
     note_first(kOwnCounts, "arm " + arm + ": ", "its program printed " + counts);
   }
 
-  static void take(record::Slot& slot, record::SlotReply reply) {
+  void take(record::Slot& slot, record::SlotReply reply) {
+    check_flush(slot.id, reply.flush);
     slot.samples = std::move(reply.samples);
     slot.spans = std::move(reply.spans);
     slot.values = std::move(reply.values);
     slot.allocations = reply.allocations;
     slot.failures = reply.failures;
     slot.digest = std::move(reply.digest);
+  }
+
+  // What was to be cold and was not is another condition than the one registered: the block's
+  // taint.
+  void check_flush(std::int64_t slot, const record::FlushCheck& flush) {
+    if (flush.cache.empty()) {
+      return;
+    }
+    const std::int64_t now_ns = session_.with.clock.steady_ns();
+    for (const auto& [key, value, unit] : {std::tuple{"cache.flushed", flush.bytes, "bytes"},
+                                           std::tuple{"cache.warm_walk", flush.warm_ns, "ns"},
+                                           std::tuple{"cache.cold_walk", flush.cold_ns, "ns"}}) {
+      environment_.push_back({slot, now_ns, "before", key, value, unit, ""});
+    }
+    if (flush.cold_ns < record::kColdRatio * flush.warm_ns) {
+      taint_.insert("cache-not-cold");
+    }
   }
 
   void worker_failed(const std::string& arm, const std::string& what) {
@@ -332,6 +374,7 @@ class BlockRun {
   std::set<std::string> taint_;
   std::vector<record::Note> notes_;
   std::vector<record::EnvironmentReading> environment_;
+  std::exception_ptr mismatch_;  // a binding that changed while a worker was started for a slot
   BlockResult result_;
 };
 

@@ -27,7 +27,7 @@ class Environment {
  public:
   virtual ~Environment() = default;
   virtual void set_workers(const std::vector<pid_t>& pids) = 0;
-  virtual void before_slot(std::int64_t slot, pid_t active) = 0;
+  virtual void before_slot(std::int64_t slot, const std::vector<pid_t>& active) = 0;
   virtual host::SlotExposure after_slot() = 0;
   virtual std::vector<record::EnvironmentReading> take_readings() = 0;
 };

@@ -7,6 +7,7 @@
 #include "engine/base/text.h"
 #include "harness/run/notes.h"
 #include "harness/run/tensor_difference.h"
+#include "harness/run/worker_checks.h"
 #include "harness/workers/executable.h"
 
 namespace abba::run {

@@ -67,13 +67,6 @@ class Checks {
 
   // Parts of the protocol that this version cannot carry out are refused, never ignored.
   std::string protocol() {
-    const auto& protocol = in_.manifest.protocol;
-    if (protocol.placement != record::Placement::kBothLoaded) {
-      refuse("protocol.placement", "only \"both-loaded\" can be carried out by this version");
-    }
-    if (protocol.cache != "warm") {
-      refuse("protocol.cache", "only \"warm\" can be carried out by this version");
-    }
     if (!in_.manifest.outputs.reference.file.empty()) {
       refuse("outputs.reference.file",
              "a reference file cannot be read by this version; name a reference worker");

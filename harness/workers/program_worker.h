@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "harness/workers/process.h"
 #include "harness/workers/worker.h"
 
@@ -30,6 +31,9 @@ class ProgramWorker : public Worker {
   std::vector<record::OutputTensor> outputs(const std::string& workload,
                                             const std::vector<std::string>& stages,
                                             bool with_values) override;
+  void use_factors(const std::map<std::string, std::string>& factors) override {
+    ABBA_CHECK(factors.empty());  // check refuses it: such a program has no hot factors
+  }
   int shutdown() override { return 0; }
 
   [[nodiscard]] pid_t pid() const override { return 0; }

@@ -144,7 +144,9 @@ record::PrepareReply ProtocolWorker::prepare(const record::Workload& workload,
   return checked([&] { return parse_prepare(answer, spec_.name); });
 }
 
-record::SlotReply ProtocolWorker::slot(const record::SlotRequest& request) {
+record::SlotReply ProtocolWorker::slot(const record::SlotRequest& asked) {
+  record::SlotRequest request = asked;
+  request.factors = factors_;
   const Json answer =
       ask(slot_request(request), slot_timeout_s(spec_, request), ErrorCode::kBroken);
   return checked([&] { return parse_slot(answer, request, hello_, spec_.name); });
@@ -156,9 +158,12 @@ std::vector<record::OutputTensor> ProtocolWorker::outputs(const std::string& wor
   if (!has("outputs")) {
     throw Error(ErrorCode::kBroken, spec_.name, "does not declare the capability \"outputs\"");
   }
-  const Json answer = ask(outputs_request(workload, stages, with_values), spec_.timeouts.outputs_s,
-                          ErrorCode::kPreflight);
-  return checked([&] { return parse_outputs(answer, stages, hello_, with_values, spec_.name); });
+  const Json answer = ask(outputs_request(workload, stages, with_values, factors_),
+                          spec_.timeouts.outputs_s, ErrorCode::kPreflight);
+  return checked([&] {
+    require_switched(answer, factors_, spec_.name);
+    return parse_outputs(answer, stages, hello_, with_values, spec_.name);
+  });
 }
 
 int ProtocolWorker::shutdown() {

@@ -1,6 +1,7 @@
 // Private to spawn: a process that speaks abba.worker/1.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class ProtocolWorker : public Worker {
   std::vector<record::OutputTensor> outputs(const std::string& workload,
                                             const std::vector<std::string>& stages,
                                             bool with_values) override;
+  void use_factors(const std::map<std::string, std::string>& factors) override {
+    factors_ = factors;
+  }
   int shutdown() override;
 
   [[nodiscard]] pid_t pid() const override { return process_.pid(); }
@@ -52,8 +56,9 @@ class ProtocolWorker : public Worker {
   WorkerSpec spec_;
   Process process_;
   record::WorkerHello hello_;
-  std::string broken_;  // why the process was given up, or empty
-  int exit_code_ = -1;  // once it has ended
+  std::map<std::string, std::string> factors_;  // hot ones in use
+  std::string broken_;                          // why the process was given up, or empty
+  int exit_code_ = -1;                          // once it has ended
 };
 
 }  // namespace abba::workers

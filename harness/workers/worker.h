@@ -43,6 +43,9 @@ class Worker {
   virtual std::vector<record::OutputTensor> outputs(const std::string& workload,
                                                     const std::vector<std::string>& stages,
                                                     bool with_values) = 0;
+  // Every further slot and outputs message switches to these hot factors first and is refused if
+  // the answer does not repeat them; empty = as loaded. Only a worker of the protocol can.
+  virtual void use_factors(const std::map<std::string, std::string>& factors) = 0;
   // Asks the process to end; SIGTERM, then SIGKILL to its group if it does not. The exit code, or
   // 128 + signal. Safe to call twice.
   virtual int shutdown() = 0;

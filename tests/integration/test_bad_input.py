@@ -95,7 +95,11 @@ class BadInput(ProjectTest):
             ({"worker": ["/bin/true"]}, 4, "died"),
             ({"device": "any"}, 4, "device"),
             ({"files": [{"name": "f", "path": "missing.bin"}]}, 4, "missing.bin"),
-            ({"protocol": {"preset": "standard", "placement": "shared-process"}}, 4, "placement"),
+            ({"protocol": {"preset": "standard", "cache": "flush-l2"}}, 4, "cannot empty caches"),
+            ({"protocol": {"preset": "standard", "placement": "shared-process"},
+              "independent_variable": "answer",
+              "arms": {"A": {"factors": {"answer": "right"}},
+                       "B": {"factors": {"answer": "wrong"}}}}, 4, "cannot switch answer"),
             ({"protocol": {"preset": "standard", "limits": {"max_requests": 10}}}, None,
              "max_requests"),
             ({"protocol": {"preset": "standard", "limits": {"max_wall_s": 1}}}, 4, "max_wall_s"),
@@ -171,6 +175,34 @@ class BadInput(ProjectTest):
         self.abba("worker-check", "--input", json.dumps({"n": 3}), "--", sys.executable, "-B",
                   SLEEPY)
         self.abba("worker-check", "--", "/bin/cat", exit_code=7)
+
+    def test_worker_check_says_what_it_could_not_try(self):
+        done = self.abba("worker-check", "--", sys.executable, "-B",
+                         SLEEPY.parent / "rule_breaker.py", "no-example", exit_code=2)
+        self.one_sentence(done, "no slot could be tried", "--input JSON")
+        self.assertRegex(done.stdout, r"not checked +samples-counted: not reached")
+        self.one_sentence(self.abba("worker-check", "--file", "data", "--", SAXPY, exit_code=2),
+                          "NAME=PATH")
+        self.one_sentence(self.abba("worker-check", "--settings", "[]", "--", SAXPY, exit_code=2),
+                          "--settings")
+        self.one_sentence(self.abba("worker-check", "--", "/no/such/worker", exit_code=2),
+                          "/no/such/worker")
+
+    def test_worker_check_prints_a_row_for_every_rule(self):
+        breaker = SLEEPY.parent / "rule_breaker.py"
+        done = self.abba("worker-check", "--json", "--", sys.executable, "-B", breaker,
+                         "slot-id-echoed", exit_code=7)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["broken"], 1)
+        broken = [row for row in found["rules"] if row["state"] == "broken"]
+        self.assertEqual([row["rule"] for row in broken], ["slot-id-echoed"])
+        self.assertTrue(all(row["demand"] for row in found["rules"]))
+        self.assertEqual(len(found["rules"]),
+                         found["ok"] + found["broken"] + found["not_checked"])
+        text = self.abba("worker-check", "--", sys.executable, "-B", breaker, "slot-id-echoed",
+                         exit_code=7).stdout
+        self.assertRegex(text, r"broken +slot-id-echoed: ")
+        self.assertIn("demanded: a slot answers with its own id", text)
 
 
 if __name__ == "__main__":

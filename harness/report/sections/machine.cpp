@@ -50,7 +50,7 @@ std::string cpus_text(const std::set<std::vector<int>>& sets) {
 std::string affinity_text(const record::RunRecord& run, const std::string& arm) {
   std::set<std::vector<int>> sets;
   for (const record::WorkerProcess& worker : run.workers) {
-    if (worker.arm == arm) {
+    if (worker.arm == arm || worker.arm == record::kBothArms) {
       sets.insert(worker.cpus);
     }
   }

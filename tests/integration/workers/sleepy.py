@@ -13,16 +13,27 @@ import abba_worker  # noqa: E402
 class Sleepy(abba_worker.Worker):
     name, version, stages = "sleepy", "1", ["answer"]
     factors = {"pace": ["slow", "fast"], "answer": ["right", "wrong"]}
+    hot = ["pace"]
 
     def load(self, settings, files, factors, device):
         self.request_s = settings.get("request_ms", 2) / 1000
         self.die_file = settings.get("die_file", "")
         self.die_once = settings.get("die_once", False)
         self.outputs_s = settings.get("outputs_s", 0)
+        if "alone_in" in settings:
+            self.require_alone(pathlib.Path(settings["alone_in"]))
         if "loading_file" in settings:
             pathlib.Path(settings["loading_file"]).write_text("")
             time.sleep(settings["load_s"])
         return {}
+
+    @staticmethod
+    def require_alone(folder):
+        """Refuses to load while another worker of this folder is alive."""
+        for other in folder.iterdir():
+            if other.name != str(os.getpid()) and pathlib.Path("/proc", other.name).exists():
+                raise abba_worker.Refused("company", f"worker {other.name} is alive too")
+        (folder / str(os.getpid())).write_text("")
 
     def prepare(self, workload):
         self.input = workload["input"]

@@ -254,7 +254,7 @@ class DeviceSlot : public ::testing::Test {
     watch_->set_workers({77, 78});
   }
   std::string slot(const DeviceState& after) {
-    watch_->before_slot(5, 0);
+    watch_->before_slot(5, {0});
     clock_.advance_ns(1'000'000'000);
     probe_.state = after;
     exposure_ = watch_->after_slot();
@@ -295,6 +295,24 @@ TEST_F(DeviceSlot, AForeignProcessTaints) {
   after.processes = {{77, -1}, {78, -1}, {99, -1}};
   EXPECT_EQ(slot(after), "gpu-foreign");
   EXPECT_GE(reading("gpu.foreign", "after"), 1e9);
+}
+
+TEST_F(DeviceSlot, MemoryThatNoListedProcessAccountsForTaintsIfItStays) {
+  DeviceState ours = idle_state();
+  ours.processes = {{77, 2 * kGiB}, {78, 1 * kGiB}};
+  set_value(ours, "gpu.memory_used", 3.1 * kGiB);
+  probe_.state = ours;
+  EXPECT_EQ(slot(ours), "");
+  EXPECT_NEAR(reading("gpu.memory_unlisted", "after"), 0.1 * kGiB, 1e6);
+  DeviceState hidden = ours;
+  set_value(hidden, "gpu.memory_used", 5.0 * kGiB);
+  EXPECT_EQ(slot(hidden), "") << "only its end: a worker that went may leave it for a moment";
+  EXPECT_EQ(slot(hidden), "gpu-foreign");
+  EXPECT_NEAR(static_cast<double>(exposure_.device.unlisted_bytes), 1.9 * kGiB, 1e6);
+  hidden.processes[0].memory_bytes = -1;  // not told: nothing can be said
+  probe_.state = hidden;
+  EXPECT_EQ(slot(hidden), "");
+  EXPECT_EQ(exposure_.device.unlisted_bytes, -1);
 }
 
 TEST_F(DeviceSlot, ProcessNumbersOfAnotherNamespaceProveNothing) {

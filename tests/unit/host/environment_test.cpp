@@ -38,7 +38,7 @@ class Watch : public ::testing::Test {
   // One slot of a second in which CPU 1 was busy for `busy_ticks` and the worker ran `own_ms`.
   SlotExposure slot(std::int64_t busy_ticks, std::int64_t own_ms, std::int64_t waited_ms = 0,
                     std::int64_t steal_ticks = 0, std::int64_t idle_arm_ms = 0) {
-    watch_->before_slot(5, kActive);
+    watch_->before_slot(5, {kActive});
     clock_.advance_ns(1000 * kMs);
     system_.set_cpus({{100, 1000, 0}, {200 + busy_ticks, 800, steal_ticks}});
     system_.set_process(kActive, {{kActive, (50 + own_ms) * kMs, (1 + waited_ms) * kMs, 9, 3}}, 2);
@@ -72,6 +72,48 @@ TEST_F(Watch, ForeignLoadTaintsUnlessItIsExpected) {
   EXPECT_EQ(taint(exposure, Load::kExpected), "");
 }
 
+std::string stat_line(int pid, const char* name, char state, int cpu) {
+  std::string line = std::to_string(pid) + " (" + name + ") " + state;
+  for (int field = 4; field < 39; ++field) line += " 0";
+  return line + " " + std::to_string(cpu) + " 0 0\n";
+}
+
+TEST_F(Watch, WhoeverIsSeenBesideTheWorkersIsNamedWhenTheCountersSaySo) {
+  system_.write("proc/500/stat", stat_line(500, "cc1plus (x) y", 'R', 1));
+  system_.write("proc/501/stat", stat_line(501, "elsewhere", 'R', 0));
+  system_.write("proc/502/stat", stat_line(502, "asleep", 'S', 1));
+  const auto seen = [&] {
+    std::string text = "no reading";
+    for (const auto& reading : watch_->take_readings()) {
+      if (reading.key == "foreign.seen") text = reading.text;
+    }
+    return text;
+  };
+  slot(99, 985);
+  EXPECT_EQ(seen(), "no reading") << "nothing disturbed";
+  system_.set_cpus({{100, 900, 0}, {200, 800, 0}});
+  system_.set_process(kActive, {{kActive, 50 * kMs, 1 * kMs, 4, 2}});
+  slot(100, 900);
+  EXPECT_EQ(seen(), "cc1plus (x) y (500)");
+  std::filesystem::remove_all(system_.root().proc / "500");
+  system_.set_cpus({{100, 900, 0}, {200, 800, 0}});
+  system_.set_process(kActive, {{kActive, 50 * kMs, 1 * kMs, 4, 2}});
+  slot(100, 900);
+  EXPECT_THAT(seen(), ::testing::HasSubstr("none is visible"));
+}
+
+TEST_F(Watch, OfTwoBusyWorkersNeitherIsForeignNorIdle) {
+  watch_->before_slot(1, {kActive, kIdle});
+  clock_.advance_ns(1000 * kMs);
+  system_.set_cpus({{100, 1000, 0}, {290, 800, 0}});
+  system_.set_process(kActive, {{kActive, 500 * kMs, 1 * kMs, 4, 2}});
+  system_.set_process(kIdle, {{kIdle, 450 * kMs, 0, 0, 0}});
+  const SlotExposure exposure = watch_->after_slot();
+  EXPECT_EQ(exposure.foreign_ns, std::max<std::int64_t>(0, 90 * cpu_tick_ns() - 890 * kMs));
+  EXPECT_EQ(exposure.idle_arm_ns, -1);
+  EXPECT_EQ(taint(exposure, Load::kQuiet), "");
+}
+
 TEST_F(Watch, StealTaints) {
   EXPECT_EQ(taint(slot(90, 900, 0, 10), Load::kQuiet), "cpu-load");
 }
@@ -85,7 +127,7 @@ TEST_F(Watch, ABusyIdleArmTaintsAlways) {
 }
 
 TEST_F(Watch, WaitingOfMoreThreadsThanCpusProvesNothing) {
-  watch_->before_slot(1, kActive);
+  watch_->before_slot(1, {kActive});
   system_.set_process(kActive, {{kActive, 60 * kMs, 0, 0, 0}, {79, 60 * kMs, 900 * kMs, 0, 0}});
   EXPECT_EQ(watch_->after_slot().waited_ns, -1);
 }
@@ -121,7 +163,7 @@ TEST_F(Watch, TimeOfEndedProgramsIsNotForeign) {
   const auto slot_of_program = [&](std::int64_t busy_ticks) {
     children(100, 30);
     system_.set_cpus({{100, 900, 0}, {200, 800, 0}});
-    watch_->before_slot(6, 0);
+    watch_->before_slot(6, {0});
     clock_.advance_ns(1000 * kMs);
     system_.set_cpus({{100, 1000, 0}, {200 + busy_ticks, 800, 0}});
     children(150, 35);
@@ -134,12 +176,12 @@ TEST_F(Watch, TimeOfEndedProgramsIsNotForeign) {
   EXPECT_EQ(busy.foreign_ns, 40 * cpu_tick_ns());
   EXPECT_EQ(taint(busy, Load::kQuiet), "cpu-load");
   std::filesystem::remove(system_.root().proc / "self/stat");
-  watch_->before_slot(7, 0);
+  watch_->before_slot(7, {0});
   EXPECT_EQ(watch_->after_slot().foreign_ns, -1) << "unreadable is not zero";
 }
 
 TEST_F(Watch, AVanishedWorkerIsUnreadableNotZero) {
-  watch_->before_slot(1, kActive);
+  watch_->before_slot(1, {kActive});
   std::filesystem::remove_all(system_.root().proc / "77");
   const SlotExposure exposure = watch_->after_slot();
   EXPECT_EQ(exposure.foreign_ns, -1);
@@ -186,7 +228,7 @@ TEST(RealWatch, ReadsThisMachine) {
   options.period_ms = 5;
   EnvironmentWatch watch(options, clock);
   watch.set_workers({::getpid()});
-  watch.before_slot(1, ::getpid());
+  watch.before_slot(1, {::getpid()});
   const std::int64_t until = clock.steady_ns() + 60 * kMs;
   std::atomic<std::int64_t> spins{0};
   while (clock.steady_ns() < until) ++spins;
@@ -206,7 +248,7 @@ TEST(RealWatch, FindsNoLostAffinityWhereNoWorkerLives) {
   options.period_ms = 0;
   EnvironmentWatch watch(options, clock);
   watch.set_workers({0, 0});
-  watch.before_slot(1, 0);
+  watch.before_slot(1, {0});
   const SlotExposure exposure = watch.after_slot();
   EXPECT_FALSE(exposure.worker_left_cpus);
   EXPECT_EQ(exposure.foreign_ns, -1);

@@ -82,6 +82,11 @@ const Bad kBadProtocol[] = {
      "out-of-range", "from 0 to 60000"},
     {"paced_unsaid", kProtocol, protocol(R"("arrival": "paced")"), "/protocol/interval_ms",
      "missing", "exactly if arrival"},
+    {"alone_but_reused", kProtocol, protocol(R"("placement": "one-at-a-time", "workers": "reuse")"),
+     "/protocol/workers", "inconsistent", "\"fresh-per-pass\""},
+    {"alone_but_interleaved", kProtocol,
+     protocol(R"("placement": "one-at-a-time", "order": "interleaved")"), "/protocol/order",
+     "inconsistent", "or another placement"},
     {"limit_below_plan", kProtocol, protocol(R"("limits": {"max_requests": 10})"),
      "/protocol/limits/max_requests", "inconsistent", "higher limit"},
     {"limit_below_fixed_counts", kProtocol,
@@ -159,6 +164,31 @@ std::string name_of(const ::testing::TestParamInfo<Bad>& each) {
 }
 INSTANTIATE_TEST_SUITE_P(Protocol, BadManifest, ::testing::ValuesIn(kBadProtocol), name_of);
 INSTANTIATE_TEST_SUITE_P(Subject, BadManifest, ::testing::ValuesIn(kBadSubject), name_of);
+
+// Where the arms are two programs.
+std::vector<std::string> mistakes_of_programs(const std::string& more) {
+  std::string text = with(kNineLines, kArms,
+                          R"("arms": {"A": {"program": ["a"], "reads": "wall"},
+                                      "B": {"program": ["b"], "reads": "wall"}})");
+  text = with(text, R"("independent_variable": "loop")", R"("independent_variable": "executable")");
+  std::vector<std::string> found;
+  for (const Mistake& mistake : parse_text(with(text, kProtocol, protocol(more)), "").mistakes) {
+    found.push_back(mistake.pointer + ": " + mistake.found);
+  }
+  return found;
+}
+
+TEST(Mistakes, AProgramIsNeitherSharedNorCold) {
+  using ::testing::ElementsAre;
+  using ::testing::HasSubstr;
+  EXPECT_THAT(mistakes_of_programs(R"("passes": 6)"), ElementsAre());
+  EXPECT_THAT(mistakes_of_programs(R"("placement": "one-at-a-time")"), ElementsAre());
+  EXPECT_THAT(mistakes_of_programs(R"("cache": "flush-l2")"),
+              ElementsAre(HasSubstr("a program in arm A"), HasSubstr("a program in arm B")));
+  EXPECT_THAT(mistakes_of_programs(R"("placement": "shared-process")"),
+              ElementsAre(HasSubstr("the arms differ in executable"),
+                          HasSubstr("a program in arm A"), HasSubstr("a program in arm B")));
+}
 
 // The canary: without a replacement there is no mistake to find.
 TEST(Mistakes, NineLinesHaveNone) {

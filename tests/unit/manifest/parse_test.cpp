@@ -66,7 +66,7 @@ TEST(Parse, EveryPartOfAPresetCanBeOverridden) {
   const record::Protocol protocol = with_protocol(R"({
       "preset": "two-pass", "feasibility": false, "passes": 9, "looks": [6, 9], "blocks": 3,
       "workers": "fresh-per-pass", "order": "interleaved", "arrival": "paced", "interval_ms": 2.5,
-      "placement": "one-at-a-time", "cache": "flush-l2", "readiness": "warm", "load": "expected",
+      "placement": "shared-process", "cache": "flush-l2", "readiness": "warm", "load": "expected",
       "on_taint": "abort", "seed": 7, "idle_gap_ms": 3,
       "slot": {"warmup": 3, "warmup_ms": 4, "min_requests": 5, "min_ms": 6, "max_requests": 7,
                "max_ms": 8},
@@ -77,7 +77,7 @@ TEST(Parse, EveryPartOfAPresetCanBeOverridden) {
   EXPECT_THAT(protocol.looks, ::testing::ElementsAre(6, 9));
   EXPECT_EQ(protocol.order, record::Order::kInterleaved);
   EXPECT_EQ(protocol.interval_ms, 2.5);
-  EXPECT_EQ(protocol.placement, record::Placement::kOneAtATime);
+  EXPECT_EQ(protocol.placement, record::Placement::kSharedProcess);
   EXPECT_EQ(protocol.on_taint, record::OnTaint::kAbort);
   EXPECT_EQ(protocol.slot.max_ms, 8);
   EXPECT_EQ(protocol.limits.max_runs, 2);

@@ -28,6 +28,20 @@ TEST(Cost, counts_starts_slots_and_requests) {
   EXPECT_GT(cost.megabytes, 0.6);
 }
 
+TEST(Cost, counts_the_starts_of_each_placement) {
+  auto manifest = standard();
+  CostAssumptions assumptions;
+  assumptions.worker_start_s = 60;
+  const auto starts = [&](record::Placement placement) {
+    manifest.protocol.placement = placement;
+    return cost_of(manifest, make_plan(manifest), assumptions).start_minutes;
+  };
+  EXPECT_DOUBLE_EQ(starts(record::Placement::kBothLoaded), 2 + 12 * 2);
+  EXPECT_DOUBLE_EQ(starts(record::Placement::kSharedProcess), 2 + 12);
+  // the two of the preflight, then one a slot
+  EXPECT_DOUBLE_EQ(starts(record::Placement::kOneAtATime), 2 + 2 * 4 * 49);
+}
+
 TEST(Cost, names_each_limit_that_is_exceeded) {
   auto manifest = standard();
   const auto cost = cost_of(manifest, make_plan(manifest), {});

@@ -20,7 +20,7 @@ std::string Script::slot_letters(const std::string& workload) const {
 }
 
 FakeWorker::FakeWorker(std::string arm, Script& script, host::FakeClock& clock)
-    : arm_(std::move(arm)), script_(script), clock_(clock) {
+    : arm_(std::move(arm)), started_as_(arm_), script_(script), clock_(clock) {
   script_.log.push_back("start " + arm_);
   const int start = script_.starts++;
   clock_.advance_ns(2'000'000);
@@ -33,6 +33,7 @@ record::WorkerHello FakeWorker::hello() {
   record::WorkerHello hello;
   hello.name = "fake";
   hello.boundaries = {{"request"}};
+  hello.factors = {{"speed", {{"slow"}, {"fast"}}, "slow", script_.hot}};
   hello.capabilities = script_.capabilities;
   return hello;
 }
@@ -68,6 +69,9 @@ record::SlotReply FakeWorker::slot(const record::SlotRequest& request) {
     clock_.advance_ns(duration_ns);
   }
   reply.failures = script_.failures;
+  if (request.flush) {
+    reply.flush = script_.flush;
+  }
   reply.digest = request.digest ? script_.digest.at(arm_) : "";
   return reply;
 }
@@ -90,13 +94,18 @@ std::vector<record::OutputTensor> FakeWorker::outputs(const std::string& workloa
   return {tensor};
 }
 
+// As small_manifest() gives them out.
+void FakeWorker::use_factors(const std::map<std::string, std::string>& factors) {
+  arm_ = factors.at("speed") == "slow" ? "A" : "B";
+}
+
 int FakeWorker::shutdown() {
-  script_.log.push_back("stop " + arm_);
+  script_.log.push_back("stop " + started_as_);
   return 0;
 }
 
 std::vector<record::Binding> FakeWorker::files() const {
-  return {{"library/" + arm_ + "/lib.so", script_.library.at(arm_)}};
+  return {{"library/" + started_as_ + "/lib.so", script_.library.at(started_as_)}};
 }
 
 void FakeSink::call() {
@@ -168,8 +177,10 @@ std::string FakeSink::finish(record::RunState end_state, std::string_view end_te
   return "head";
 }
 
-void FakeEnvironment::before_slot(std::int64_t slot, pid_t) {
+void FakeEnvironment::before_slot(std::int64_t slot, const std::vector<pid_t>& pids) {
   ABBA_CHECK(open_slot < 0);
+  most_workers = std::max(most_workers, workers);
+  active = pids.size();
   open_slot = slot;
   record::EnvironmentReading reading;
   reading.slot = slot;

@@ -23,11 +23,13 @@ struct Script {
   std::map<std::string, std::vector<float>> values = {
       {"A", {1.5F, -2.25F}}, {"B", {1.5F, -2.25F}}, {"reference", {1.5F, -2.25F}}};
   std::vector<std::string> capabilities = {"load", "outputs"};
+  bool hot = true;                               // the factor "speed"
   std::map<std::string, std::string> effective;  // factor -> level reported instead of the asked
   std::map<std::string, std::string> library = {{"A", "aa11"}, {"B", "bb22"}, {"reference", "cc"}};
   std::vector<int> cpus = {1};
   std::map<std::string, base::Json> device;  // what an arm's load reply says of its device
   bool unsteady = false;                     // outputs change at every call
+  record::FlushCheck flush;                  // what a slot that asks for it answers
   std::int64_t failures = 0;                 // failed requests a slot
   std::int64_t samples_short = 0;
   std::function<void(const std::string& arm, std::int64_t slot_call)> at_slot;  // may throw
@@ -51,14 +53,16 @@ class FakeWorker final : public workers::Worker {
   std::vector<record::OutputTensor> outputs(const std::string& workload,
                                             const std::vector<std::string>& stages,
                                             bool with_values) override;
+  void use_factors(const std::map<std::string, std::string>& factors) override;
   int shutdown() override;
-  [[nodiscard]] pid_t pid() const override { return arm_ == "A" ? 1001 : 1002; }
+  [[nodiscard]] pid_t pid() const override { return started_as_ == "A" ? 1001 : 1002; }
   [[nodiscard]] std::vector<std::string> stderr_tail() const override { return {"last words"}; }
   [[nodiscard]] std::vector<int> cpus() const override { return script_.cpus; }
   [[nodiscard]] std::vector<record::Binding> files() const override;
 
  private:
-  std::string arm_;
+  std::string arm_;  // that it acts as now
+  std::string started_as_;
   Script& script_;
   host::FakeClock& clock_;
 };
@@ -102,10 +106,12 @@ class FakeEnvironment final : public Environment {
   std::int64_t calls = 0;
   std::int64_t open_slot = -1;
   void set_workers(const std::vector<pid_t>& pids) override { workers = pids.size(); }
-  void before_slot(std::int64_t slot, pid_t active) override;
+  void before_slot(std::int64_t slot, const std::vector<pid_t>& active) override;
   host::SlotExposure after_slot() override;
   std::vector<record::EnvironmentReading> take_readings() override;
   std::size_t workers = 0;
+  std::size_t most_workers = 0;  // at any slot
+  std::size_t active = 0;        // at the last slot
 
  private:
   std::vector<record::EnvironmentReading> readings_;
