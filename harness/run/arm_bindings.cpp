@@ -1,6 +1,8 @@
 #include "harness/run/arm_bindings.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -27,8 +29,14 @@ std::string of_arm(const std::string& name, const std::string& arm) {
 std::vector<record::Binding> bindings_of(const std::string& arm, const ArmCommand& command,
                                          const workers::Worker& worker,
                                          workers::FileDigests& digests) {
+  constexpr std::string_view kCode = "code/";
   std::vector<record::Binding> bindings = workers::hash_command(command.argv, arm, &digests);
+  std::set<std::string> renamed;
   for (record::Binding binding : worker.files()) {
+    const bool is_code = binding.name.rfind(kCode, 0) == 0;
+    if (is_code && renamed.count(binding.name.substr(kCode.size())) > 0) {
+      binding.name.insert(kCode.size(), "running/");  // as the file that it is of
+    }
     binding.name = of_arm(binding.name, arm);
     const auto same_name = [&](const record::Binding& other) { return other.name == binding.name; };
     const auto found = std::find_if(bindings.begin(), bindings.end(), same_name);
@@ -36,6 +44,7 @@ std::vector<record::Binding> bindings_of(const std::string& arm, const ArmComman
       continue;
     }
     if (found != bindings.end()) {
+      renamed.insert(binding.name);
       binding.name = "running/" + binding.name;
     }
     bindings.push_back(std::move(binding));

@@ -30,6 +30,18 @@ std::vector<std::string> arguments(const record::Arm& arm) {
   return command.empty() ? command : std::vector<std::string>(command.begin() + 1, command.end());
 }
 
+// By the name of the file they are of: two builds of one source differ in their stamps alone.
+NamedValues code_digests(const record::RunRecord& run) {
+  constexpr std::string_view kCode = "code/";
+  NamedValues digests;
+  for (const record::Binding& binding : run.bindings) {
+    if (binding.name.rfind(kCode, 0) == 0) {
+      digests[binding.name.substr(kCode.size())] = binding.value;
+    }
+  }
+  return digests;
+}
+
 }  // namespace
 
 bool declared_equal(const record::RunRecord& run) {
@@ -50,8 +62,10 @@ bool arms_are_equal(const record::RunRecord& run) {
   }
   NamedValues a;
   NamedValues b;
+  const NamedValues code = code_digests(run);
   for (const record::Binding& binding : run.bindings) {
-    sort_by_arm(binding.name, binding.value, a, b);
+    const auto same_code = code.find(binding.name);
+    sort_by_arm(binding.name, same_code == code.end() ? binding.value : same_code->second, a, b);
   }
   if (a != b) {
     return false;

@@ -6,10 +6,11 @@
 namespace abba::stats {
 
 // Code: bindings named "KIND/A..." and "KIND/B..." are equal once the arm's letter is taken out
-// (executables, arguments, libraries), and the commands' remaining words are equal. Factors: as
-// declared and as the workers reported them. Files, settings and inputs are common to both arms by
-// the manifest's form. Source trees are not compared: equal code from other documents is equal
-// code. Without any bound code, false unless the manifest declares an A/A run.
+// (executables, arguments, libraries; two builds with one code digest are one program), and the
+// commands' remaining words are equal. Factors: as declared and as the workers reported them.
+// Files, settings and inputs are common to both arms by the manifest's form. Source trees are not
+// compared: equal code from other documents is equal code. Without any bound code, false unless the
+// manifest declares an A/A run.
 [[nodiscard]] bool arms_are_equal(const record::RunRecord& run);
 
 // The manifest says so (independent variable `none`).

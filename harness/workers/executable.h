@@ -1,7 +1,9 @@
 // What a worker's command really runs, as bindings: the executable found through PATH, and the
 // files mapped executable in a running process. Names are "executable/OWNER",
 // "argument/OWNER/FILE", "library/OWNER/FILE" (a second file of one name gets "#2"), values SHA-256
-// of the bytes.
+// of the bytes. An executable, and a library from outside the system's folders, also gets
+// "code/executable/OWNER" or "code/library/OWNER/FILE" with its code digest, if it has one: equal
+// there, a rebuild changed nothing that runs.
 #pragma once
 
 #include <sys/types.h>
@@ -22,9 +24,12 @@ std::string find_executable(const std::string& name);
 class FileDigests {
  public:
   std::string of(const std::string& path);
+  std::string code_of(const std::string& path);  // code_digest(), remembered likewise
 
  private:
-  std::map<std::string, std::string> known_;  // by path and stat
+  template <typename Digest>
+  std::string remembered(const std::string& kind, const std::string& path, Digest digest);
+  std::map<std::string, std::string> known_;  // by kind, path and stat
 };
 
 // One binding per file: the executable of argv[0] and each argument that names an existing file

@@ -14,6 +14,7 @@
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
+#include "harness/workers/code_digest.h"
 #include "harness/workers/executable.h"
 #include "harness/workers/process.h"
 
@@ -51,16 +52,31 @@ class Bindings {
  public:
   Bindings(std::string owner) : owner_(std::move(owner)) {}
 
-  void add_file(const std::string& kind, const std::string& path, const std::string& value) {
+  // The file's own digest, and that of its code where a rebuild may leave it as it was.
+  void add_file(const std::string& kind, const std::string& path, FileDigests& digests) {
+    const std::string name = add(kind, path, digests.of(path));
+    const bool is_built_here = kind == "executable" || (kind == "library" && !of_the_system(path));
+    const std::string code = is_built_here ? digests.code_of(path) : std::string();
+    if (!code.empty()) bindings_.push_back({"code/" + name, code});
+  }
+  void add_deleted(const std::string& kind, const std::string& path) { add(kind, path, "deleted"); }
+  std::vector<Binding> take() { return std::move(bindings_); }
+
+ private:
+  // Packages put files there; nobody rebuilds them for a change of documents.
+  static bool of_the_system(const std::string& path) {
+    return path.rfind("/usr/", 0) == 0 || path.rfind("/lib", 0) == 0;
+  }
+
+  std::string add(const std::string& kind, const std::string& path, const std::string& value) {
     std::string name = kind + "/" + owner_;
     if (kind != "executable") name.append("/").append(fs::path(path).filename().string());
     const int count = ++counts_[name];
     if (count > 1) name.append("#").append(std::to_string(count));
     bindings_.push_back({name, value});
+    return name;
   }
-  std::vector<Binding> take() { return std::move(bindings_); }
 
- private:
   std::string owner_;
   std::map<std::string, int> counts_;
   std::vector<Binding> bindings_;
@@ -111,15 +127,17 @@ std::string find_executable(const std::string& name) {
   return "";
 }
 
-std::string FileDigests::of(const std::string& path) {
+template <typename Digest>
+std::string FileDigests::remembered(const std::string& kind, const std::string& path,
+                                    Digest digest) {
   constexpr std::int64_t kLargeBytes = std::int64_t{1} << 20U;
   constexpr std::int64_t kSettledS = 2;  // a younger change could be followed by one unseen
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || status.st_size < kLargeBytes ||
       ::time(nullptr) - status.st_ctim.tv_sec <= kSettledS) {
-    return base::sha256_file(path);
+    return digest();
   }
-  std::string key = path;
+  std::string key = kind + path;
   for (const std::int64_t part :
        {static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino),
         static_cast<std::int64_t>(status.st_size), std::int64_t{status.st_mtim.tv_sec},
@@ -128,8 +146,16 @@ std::string FileDigests::of(const std::string& path) {
     key += ":" + std::to_string(part);
   }
   std::string& known = known_[key];
-  if (known.empty()) known = base::sha256_file(path);
+  if (known.empty()) known = digest();
   return known;
+}
+
+std::string FileDigests::of(const std::string& path) {
+  return remembered("", path, [&] { return base::sha256_file(path); });
+}
+
+std::string FileDigests::code_of(const std::string& path) {
+  return remembered("code:", path, [&] { return code_digest(path); });
 }
 
 std::vector<Binding> hash_command(const std::vector<std::string>& argv, const std::string& owner,
@@ -142,11 +168,11 @@ std::vector<Binding> hash_command(const std::vector<std::string>& argv, const st
                 "is no program; give a path or a name that PATH finds");
   }
   Bindings bindings(owner);
-  bindings.add_file("executable", path, files.of(path));
+  bindings.add_file("executable", path, files);
   for (std::size_t i = 1; i < argv.size(); ++i) {
     std::error_code ignored;
     if (fs::is_regular_file(argv[i], ignored)) {
-      bindings.add_file("argument", argv[i], files.of(argv[i]));
+      bindings.add_file("argument", argv[i], files);
     }
   }
   return bindings.take();
@@ -165,7 +191,11 @@ std::vector<Binding> hash_mapped_files(pid_t pid, const std::string& owner, File
     const bool deleted =
         path.size() > kDeleted.size() &&
         path.compare(path.size() - kDeleted.size(), kDeleted.size(), kDeleted) == 0;
-    bindings.add_file(kind, path, deleted ? "deleted" : files.of(path));
+    if (deleted) {
+      bindings.add_deleted(kind, path);
+    } else {
+      bindings.add_file(kind, path, files);
+    }
   };
   if (!program.empty()) add("executable", program);
   for (const std::string& path : paths) {

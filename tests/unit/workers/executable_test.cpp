@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
+#include "harness/workers/code_digest.h"
 #include "tests/unit/workers/subjects.h"
 
 namespace abba::workers {
@@ -28,12 +29,14 @@ TEST(HashCommand, TakesTheProgramAndItsFiles) {
   const std::string script = folder.file("script.py");
   base::write_file_atomically(script, "print(1)");
   const auto bindings = hash_command({"sh", script, "--flag"}, "A");
-  ASSERT_EQ(bindings.size(), 2U);
+  ASSERT_EQ(bindings.size(), 3U);
   EXPECT_EQ(bindings[0],
             (record::Binding{"executable/A", base::sha256_file(find_executable("sh"))}));
-  EXPECT_EQ(bindings[1], (record::Binding{"argument/A/script.py", base::sha256_hex("print(1)")}));
+  EXPECT_EQ(bindings[1],
+            (record::Binding{"code/executable/A", code_digest(find_executable("sh"))}));
+  EXPECT_EQ(bindings[2], (record::Binding{"argument/A/script.py", base::sha256_hex("print(1)")}));
   base::write_file_atomically(script, "print(2)");  // the canary: an edit changes the binding
-  EXPECT_NE(hash_command({"sh", script}, "A")[1], bindings[1]);
+  EXPECT_NE(hash_command({"sh", script}, "A")[2], bindings[2]);
   EXPECT_THROW(hash_command({"no-such-program-here"}, "A"), base::Error);
   EXPECT_THROW(hash_command({}, "A"), base::Error);
 }
