@@ -69,6 +69,14 @@ std::string read_file(const std::string& path, std::size_t max_bytes) {
   if (std::filesystem::is_directory(path, ignored)) {
     throw Error(ErrorCode::kBadInput, path, "is a directory, a file is needed");
   }
+  // Opening a pipe that lies in a folder waits for a writer that may never come; one that a shell
+  // handed over (/dev/stdin, /dev/fd/63) has its writer.
+  const auto kind = std::filesystem::status(path, ignored).type();
+  const bool is_pipe =
+      kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket;
+  if (is_pipe && path.rfind("/dev/", 0) != 0 && path.rfind("/proc/", 0) != 0) {
+    throw Error(ErrorCode::kBadInput, path, "is a pipe or socket, a file is needed");
+  }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
   if (!file) {

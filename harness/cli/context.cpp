@@ -6,6 +6,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
+#include "harness/manifest/files.h"
 #include "harness/manifest/parse.h"
 
 namespace abba::cli {
@@ -69,10 +70,13 @@ run::CommandSources command_sources() {
   return sources;
 }
 
-Loaded load_manifest(const std::string& path) {
+Loaded load_manifest(const std::string& path, bool rehash) {
   Loaded loaded;
   loaded.manifest = manifest::parse_file_or_throw(path);
   loaded.project = manifest::find_project(path);
+  if (rehash) {
+    manifest::forget_hashes(loaded.project);
+  }
   return loaded;
 }
 

@@ -21,8 +21,8 @@ struct Loaded {
   record::Manifest manifest;
   manifest::Project project;
 };
-// Throws Error(kBadInput) with all mistakes.
-Loaded load_manifest(const std::string& path);
+// Throws Error(kBadInput) with all mistakes. `rehash`: nothing remembered of its files is believed.
+Loaded load_manifest(const std::string& path, bool rehash = false);
 
 // "20261129T150000Z-1a2b3c4d": of this moment and a digest.
 std::string new_run_id(std::int64_t unix_seconds, const std::string& digest);

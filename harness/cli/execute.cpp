@@ -139,7 +139,7 @@ class Executor {
     in_.private_strings["host"] = host::host_name();
     in_.exploratory = exploratory();
     in_.run_file = fs::relative(fs::absolute(file_), with_.loaded.project.root).string();
-    fixed_hashes();
+    in_.fixed_hashes = fixed_bindings(with_.loaded, with_.lock);
     if (with_.registered_just_now) {
       in_.notes.push_back(
           run::make_note(run::kRegisteredJustNow, "",
@@ -171,16 +171,6 @@ class Executor {
       throw Error(
           ErrorCode::kBroken, "",
           "stopped on request in the preflight; nothing was measured and no run file begun");
-    }
-  }
-
-  // Executables that the manifest or the registration fix beforehand.
-  void fixed_hashes() {
-    in_.fixed_hashes = manifest_.fixed_hashes;
-    for (const auto& [name, digest] : with_.lock.sources) {
-      if (name.rfind("executable/", 0) == 0) {
-        in_.fixed_hashes[name] = digest;
-      }
     }
   }
 

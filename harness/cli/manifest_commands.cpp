@@ -134,7 +134,7 @@ int diff_command(const Options& options) {
 }
 
 int register_command(const Options& options) {
-  const Loaded loaded = load_manifest(options.manifest);
+  const Loaded loaded = load_manifest(options.manifest, options.rehash);
   const auto registered = register_now(loaded, options.supersede);
   const auto& lock = registered.registration;
   print((registered.existed ? "registered before: " : "registered: ") +
@@ -146,7 +146,7 @@ int register_command(const Options& options) {
 }
 
 int preflight_command(const Options& options) {
-  const Loaded loaded = load_manifest(options.manifest);
+  const Loaded loaded = load_manifest(options.manifest, options.rehash);
   const record::Registration lock = registration_of(loaded);
   const record::Plan plan = registered_plan(loaded, lock);
   const auto probe = host::open_device_probe();

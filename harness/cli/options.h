@@ -51,6 +51,8 @@ struct Options {
   int passes = 6;              // try
   int requests = 0;            // try: of a slot, 0 = the preset's rule
   std::string shell;           // completions
+
+  bool rehash = false;  // register, preflight, run: read every file again
 };
 
 struct Parsed {

@@ -61,6 +61,11 @@ class CommandLine {
         ->check(CLI::IsMember({"cuda"}));
   }
 
+  void takes_rehash(CLI::App* command) {
+    command->add_flag("--rehash", options_.rehash,
+                      "read large files again, even where nothing says that they changed");
+  }
+
   void takes_device(CLI::App* command) {
     command->add_option("--device", options_.device, "reserve a device: any, or a GPU's UUID");
   }
@@ -89,9 +94,12 @@ class CommandLine {
         "A manifest that changed since needs --supersede.");
     reg->add_option("--supersede", options_.supersede,
                     "digest (or its first digits) of the registration that this one replaces");
-    takes_require(
+    takes_rehash(reg);
+    CLI::App* preflight =
         with_manifest("preflight", "what can be checked without starting a worker",
-                      "One row a check; the first that fails decides the exit code (3 or 4)."));
+                      "One row a check; the first that fails decides the exit code (3 or 4).");
+    takes_require(preflight);
+    takes_rehash(preflight);
     with_manifest("build", "build the revisions that arms name",
                   "Each in a worktree of its own, kept in .abba/builds; `run` does it by itself.");
     with_manifest("ledger", "what happened to registrations, as a graph",
@@ -121,6 +129,7 @@ class CommandLine {
     run->add_option("--output", options_.output, "the run file to write; never overwrites one");
     run->add_flag("--quiet", options_.quiet, "no progress, no summary");
     takes_require(run);
+    takes_rehash(run);
     resume_ = run->get_option("--resume");
     calibrate_command();
     CLI::App* quick = add(

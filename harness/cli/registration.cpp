@@ -49,4 +49,15 @@ record::Plan registered_plan(const Loaded& loaded, const record::Registration& l
   return plan;
 }
 
+std::map<std::string, std::string> fixed_bindings(const Loaded& loaded,
+                                                  const record::Registration& lock) {
+  std::map<std::string, std::string> fixed = loaded.manifest.fixed_hashes;
+  for (const auto& [name, digest] : lock.sources) {
+    if (name.rfind("executable/", 0) == 0 || name.rfind("argument/", 0) == 0) {
+      fixed[name] = digest;
+    }
+  }
+  return fixed;
+}
+
 }  // namespace abba::cli

@@ -1,6 +1,7 @@
 // A manifest's registration as the commands need it: made, loaded, and its frozen plan.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "harness/cli/context.h"
@@ -18,5 +19,9 @@ record::Registration registration_of(const Loaded& loaded);
 // The plan frozen in the lock; a lock without one gives the plan of today. Throws Error(kMismatch)
 // if this version of the program would plan otherwise than was registered.
 record::Plan registered_plan(const Loaded& loaded, const record::Registration& lock);
+
+// Bindings whose value the manifest or the registration fixes beforehand.
+std::map<std::string, std::string> fixed_bindings(const Loaded& loaded,
+                                                  const record::Registration& lock);
 
 }  // namespace abba::cli

@@ -77,7 +77,7 @@ int run_command(const Options& options) {
                 "--resume goes on in the file it began, so --output has no place beside it");
   }
   Execution execution;
-  execution.loaded = load_manifest(options.manifest);
+  execution.loaded = load_manifest(options.manifest, options.rehash);
   execution.manifest_text = base::read_file(options.manifest);
   if (options.do_register && !options.resume) {
     execution.registered_just_now = !is_registered(execution.loaded);

@@ -1,6 +1,7 @@
 // Files that a manifest names: made when missing, hashed, and never trusted by name. A folder's
-// digest covers its sorted relative paths and contents. Hashes of large files are cached by
-// (device, inode, size, mtime, ctime) in .abba/hash-cache.json; losing the cache costs time only.
+// digest covers its sorted relative paths and contents, through symbolic links. Hashes of large
+// files are cached by (device, inode, size, mtime, ctime) in .abba/hash-cache.json; losing the
+// cache costs time only.
 #pragma once
 
 #include <filesystem>
@@ -32,6 +33,8 @@ class HashCache {
 
 // The project's cache, in .abba/hash-cache.json.
 HashCache open_hash_cache(const Project& project);
+// Empties it, so that everything is read again (--rehash).
+void forget_hashes(const Project& project);
 
 struct ResolvedFile {
   std::string name;

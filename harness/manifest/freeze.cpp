@@ -1,9 +1,12 @@
 #include "harness/manifest/freeze.h"
 
+#include <algorithm>
+#include <fstream>
 #include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
+#include "engine/base/text.h"
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/section.h"
 
@@ -36,6 +39,73 @@ const std::vector<std::string>& command_of(const record::Manifest& manifest, con
   if (!arm.program.empty()) return arm.program;
   if (!arm.worker.empty()) return arm.worker;
   return manifest.worker.empty() ? project.default_worker : manifest.worker;
+}
+
+bool is_elf(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[4] = {};
+  return file.read(magic, sizeof magic) && std::string_view(magic, 4) ==
+                                               "\x7f"
+                                               "ELF";
+}
+
+// A word of a command that names a file of the project or an absolute one, not a name for PATH.
+fs::path named_file(const std::string& word, std::size_t position, const Project& project) {
+  const bool is_name = position == 0 && word.find('/') == std::string::npos;
+  std::error_code ignored;
+  const fs::path path = project.root / word;
+  const bool is_file =
+      !word.empty() && word[0] != '-' && !is_name && fs::is_regular_file(path, ignored);
+  return is_file ? path : fs::path();
+}
+
+// Scripts are sources wherever git keeps them or not; their names are those of the bindings, which
+// hold every pass to the same bytes. A compiled program is left to the binding of the first run.
+void freeze_command(const std::vector<std::string>& command, const std::string& owner,
+                    const Project& project, HashCache& cache, FrozenSources& frozen) {
+  std::map<std::string, int> counts;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const fs::path path = named_file(command[i], i, project);
+    if (path.empty()) {
+      const bool is_later = i == 0 && command[i].find('/') != std::string::npos;
+      if (is_later) frozen.free.push_back(command[i] + " is not there yet: bound by the first run");
+      continue;
+    }
+    std::string name =
+        i == 0 ? "executable/" + owner : "argument/" + owner + "/" + path.filename().string();
+    const int count = ++counts[name];
+    if (count > 1) name += "#" + std::to_string(count);
+    if (!is_elf(path)) {
+      frozen.digests[name] = cache.digest(path);
+    } else if (i == 0 && frozen.digests.count(name) == 0) {
+      frozen.free.push_back(command[i] + " is a compiled program: bound by the first run");
+    }
+  }
+}
+
+void freeze_commands(const record::Manifest& manifest, const Project& project, HashCache& cache,
+                     const std::string& program, FrozenSources& frozen) {
+  for (const record::Arm* arm : {&manifest.a, &manifest.b}) {
+    std::vector<std::string> command = command_of(manifest, *arm, project);
+    if (!arm->rev.empty() && !command.empty()) command[0].clear();  // built from the revision
+    freeze_command(fill_in(command, project, program, ""), arm->id, project, cache, frozen);
+  }
+  freeze_command(fill_in(manifest.outputs.reference.worker, project, program, ""), "reference",
+                 project, cache, frozen);
+}
+
+constexpr std::size_t kMostNamed = 5;
+
+void name_untracked(FrozenSources& frozen) {
+  const SourceTree& tree = frozen.trees.at("A");
+  if (tree.untracked.empty()) return;
+  std::vector<std::string> named = tree.untracked;
+  named.resize(std::min(named.size(), kMostNamed));
+  std::string text = "not frozen, since git does not track them: " + base::join(named, ", ");
+  if (tree.untracked.size() > kMostNamed) {
+    text += " and " + std::to_string(tree.untracked.size() - kMostNamed) + " more";
+  }
+  frozen.free.push_back(text + "; add them to git, or name them under \"sources\"");
 }
 
 void freeze_executables(const record::Manifest& manifest, const Project& project, HashCache& cache,
@@ -97,6 +167,8 @@ FrozenSources freeze_sources(const record::Manifest& manifest, const Project& pr
         cache.digest(project.root / manifest.reference_environment);
   }
   if (manifest.bind_registered) freeze_executables(manifest, project, cache, frozen);
+  freeze_commands(manifest, project, cache, options.program, frozen);
+  name_untracked(frozen);
   cache.save();
   return frozen;
 }

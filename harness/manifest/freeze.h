@@ -17,6 +17,7 @@ struct FrozenSources {
   std::map<std::string, SourceTree> trees;     // by arm
   std::vector<ResolvedFile> files;
   std::vector<std::string> notes;  // what could not be computed here, and why
+  std::vector<std::string> free;   // what this registration leaves to the first run, or to nobody
 };
 
 FrozenSources freeze_sources(const record::Manifest& manifest, const Project& project,

@@ -44,18 +44,51 @@ struct stat stat_or_throw(const fs::path& path) {
   return status;
 }
 
-// Regular files below `folder`, relative, sorted by bytes.
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
+struct stat regular_or_throw(const fs::path& path) {
+  const struct stat status = stat_or_throw(path);
+  if (!S_ISREG(status.st_mode)) {
+    throw base::Error(base::ErrorCode::kBadInput, path.string(),
+                      "is no regular file (a pipe, socket or device), so it has no digest; take it "
+                      "away or name a file");
+  }
+  return status;
+}
+
+using FolderId = std::pair<dev_t, ino_t>;
+
+// Links are followed, as whoever opens these paths follows them; a link back to a folder that the
+// walk is in would never end.
+void collect(const fs::path& folder, const fs::path& relative, std::vector<FolderId>& above,
+             std::vector<fs::path>& files) {
+  const struct stat status = stat_or_throw(folder);
+  const FolderId id{status.st_dev, status.st_ino};
+  if (std::find(above.begin(), above.end(), id) != above.end()) {
+    throw base::Error(base::ErrorCode::kBadInput, folder.string(),
+                      "is a link to a folder that it lies in; take it away");
+  }
+  above.push_back(id);
   std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->is_regular_file()) files.push_back(it->path().lexically_relative(folder));
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const fs::path name = relative / it->path().filename();
+    if (S_ISDIR(stat_or_throw(it->path()).st_mode)) {
+      collect(it->path(), name, above, files);
+    } else {
+      regular_or_throw(it->path());
+      files.push_back(name);
+    }
   }
   if (error) {
     throw base::Error(base::ErrorCode::kBadInput, folder.string(),
                       "cannot be read: " + error.message());
   }
+  above.pop_back();
+}
+
+// Files below `folder`, relative, sorted by bytes.
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::vector<FolderId> above;
+  collect(folder, {}, above, files);
   std::sort(files.begin(), files.end(),
             [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
   return files;
@@ -78,7 +111,7 @@ HashCache::HashCache(fs::path file) : file_(std::move(file)) {
 }
 
 std::string HashCache::file_digest(const fs::path& path) {
-  const struct stat status = stat_or_throw(path);
+  const struct stat status = regular_or_throw(path);
   const std::string key = stat_key(status);
   const bool large = status.st_size >= kCachedFromBytes;
   if (large && known_.count(key) > 0) return known_[key];
@@ -113,8 +146,25 @@ void HashCache::save() const {
   }
 }
 
+namespace {
+
+fs::path cache_file(const Project& project) {
+  return project.root / ".abba" / "hash-cache.json";
+}
+
+}  // namespace
+
 HashCache open_hash_cache(const Project& project) {
-  return HashCache(project.root / ".abba" / "hash-cache.json");
+  return HashCache(cache_file(project));
+}
+
+void forget_hashes(const Project& project) {
+  std::error_code error;
+  fs::remove(cache_file(project), error);
+  if (error) {
+    throw base::Error(base::ErrorCode::kBroken, cache_file(project).string(),
+                      "cannot be removed: " + error.message());
+  }
 }
 
 }  // namespace abba::manifest

@@ -49,6 +49,20 @@ Json decisions_of(const record::Manifest& manifest, const FrozenSources& frozen,
   return decisions;
 }
 
+// A declared source that is nowhere would freeze nothing, silently. With revisions it may exist in
+// one arm only.
+void require_declared(const record::Manifest& manifest, const FrozenSources& frozen) {
+  const auto& a = frozen.trees.at("A");
+  const auto& b = frozen.trees.at("B");
+  for (const std::string& path : a.missing) {
+    if (std::find(b.missing.begin(), b.missing.end(), path) == b.missing.end()) continue;
+    throw Error(ErrorCode::kBadInput, manifest.path,
+                "declares the source \"" + path +
+                    "\", which holds no file that could be frozen (documents and what links point "
+                    "to do not count); name files or folders of the project");
+  }
+}
+
 void require_fixed_hashes(const record::Manifest& manifest, const FrozenSources& frozen) {
   for (const auto& [name, wanted] : manifest.fixed_hashes) {
     const auto found = frozen.digests.find(name);
@@ -141,9 +155,11 @@ Registered register_manifest(const record::Manifest& manifest, const Project& pr
   make.program = options.program;
   make.allow_make = options.allow_make;
   FrozenSources frozen = freeze_sources(manifest, project, make);
+  require_declared(manifest, frozen);
   require_fixed_hashes(manifest, frozen);
   Registered result;
   result.notes = frozen.notes;
+  result.notes.insert(result.notes.end(), frozen.free.begin(), frozen.free.end());
   result.lock_file = lock_path(manifest.path).string();
   result.registration = make_registration(manifest, frozen, options);
   std::string before;

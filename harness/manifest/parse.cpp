@@ -1,5 +1,7 @@
 #include "harness/manifest/parse.h"
 
+#include <filesystem>
+
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/manifest/canonical.h"
@@ -32,11 +34,25 @@ void read_words(const Section& top, record::Manifest& manifest) {
   evidence.number("share", 0, 1, manifest.evidence.share);
 }
 
+// What lies outside the project belongs to nobody's registration.
+void check_sources(const Section& top, const record::Manifest& manifest) {
+  for (std::size_t i = 0; i < manifest.sources.size(); ++i) {
+    const std::filesystem::path path(manifest.sources[i]);
+    const std::string normal = path.lexically_normal().generic_string();
+    if (path.is_absolute() || normal == ".." || normal.rfind("../", 0) == 0) {
+      top.mistakes().push_back({below(top.at("sources"), i), "bad-value",
+                                "\"" + manifest.sources[i] + "\"",
+                                "a file or folder of the project, relative to abba.json"});
+    }
+  }
+}
+
 Mistakes read_all(const base::Json& root, record::Manifest& manifest) {
   Mistakes mistakes;
   const Section top(&root, "", "manifest", mistakes);
   if (!top.is_object()) return mistakes;
   read_words(top, manifest);
+  check_sources(top, manifest);
   read_arms(top, manifest);
   read_files(top, manifest);
   read_build(top, manifest);

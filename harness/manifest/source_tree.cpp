@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
@@ -87,6 +88,62 @@ std::map<std::string, std::string> changed_blobs(const Project& project,
   return blobs;
 }
 
+// "./src/" is "src".
+std::vector<std::string> normal(const std::vector<std::string>& declared) {
+  std::vector<std::string> paths;
+  for (const std::string& path : declared) {
+    std::string text = std::filesystem::path(path).lexically_normal().generic_string();
+    while (text.size() > 1 && text.back() == '/') text.pop_back();
+    paths.push_back(std::move(text));
+  }
+  return paths;
+}
+
+// Git keeps a link as a link: what it points to would not be frozen.
+bool goes_through_link(const Project& project, const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path at = project.root;
+  for (const auto& part : std::filesystem::path(path)) {
+    at /= part;
+    if (std::filesystem::is_symlink(at, ignored)) return true;
+  }
+  return false;
+}
+
+// Files that git neither tracks nor ignores, and declared ones that it ignores.
+std::vector<std::string> untracked_paths(const Project& project,
+                                         const std::vector<std::string>& declared,
+                                         const std::vector<TreeEntry>& tracked) {
+  const auto is_known = [&](const std::string& path, const std::vector<std::string>& others) {
+    return std::find(others.begin(), others.end(), path) != others.end() ||
+           std::any_of(tracked.begin(), tracked.end(),
+                       [&](const TreeEntry& entry) { return entry.path == path; });
+  };
+  std::vector<std::string> paths;
+  const CommandResult others = git(project, {"ls-files", "--others", "--exclude-standard", "-z"});
+  for (const std::string& path : base::split(others.out, '\0')) {
+    if (!path.empty() && !lies_in(path, ".abba") && counts(path, declared)) paths.push_back(path);
+  }
+  for (const std::string& path : declared) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(project.root / path, ignored) && !is_known(path, paths)) {
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+void add_untracked(const Project& project, const std::vector<std::string>& paths,
+                   std::vector<TreeEntry>& entries) {
+  for (const auto& [path, blob] : changed_blobs(project, paths)) {
+    std::error_code ignored;
+    const auto permissions = std::filesystem::status(project.root / path, ignored).permissions();
+    const bool runs =
+        (permissions & std::filesystem::perms::owner_exec) != std::filesystem::perms::none;
+    if (!blob.empty()) entries.push_back({path, runs ? "100755" : "100644", blob});
+  }
+}
+
 // The working tree: the index, corrected by what differs from it on disk.
 std::vector<TreeEntry> working_entries(const Project& project,
                                        const std::vector<std::string>& declared) {
@@ -144,8 +201,9 @@ std::vector<TreeEntry> revision_entries(const Project& project, const std::strin
 }  // namespace
 
 SourceTree source_tree(const Project& project, const std::string& rev,
-                       const std::vector<std::string>& paths) {
+                       const std::vector<std::string>& declared) {
   SourceTree tree;
+  const std::vector<std::string> paths = normal(declared);
   const CommandResult inside = git(project, {"rev-parse", "--is-inside-work-tree"});
   if (inside.exit_code != 0 || base::trim(inside.out) != "true") {
     tree.why_not = inside.exit_code == 127
@@ -157,6 +215,10 @@ SourceTree source_tree(const Project& project, const std::string& rev,
   if (rev.empty() || rev == "worktree") {
     tree.commit = git_line(project, {"rev-parse", "--verify", "--quiet", "HEAD"});
     tree.entries = working_entries(project, paths);
+    tree.untracked = untracked_paths(project, paths, tree.entries);
+    if (!paths.empty()) {
+      add_untracked(project, std::exchange(tree.untracked, {}), tree.entries);
+    }
     tree.digest = digest_of(tree.entries);
     if (!tree.commit.empty()) {
       std::vector<TreeEntry> committed = revision_entries(project, tree.commit, paths);
@@ -166,6 +228,11 @@ SourceTree source_tree(const Project& project, const std::string& rev,
     tree.commit = resolve_revision(project, rev);
     tree.entries = revision_entries(project, tree.commit, paths);
     tree.digest = digest_of(tree.entries);
+  }
+  for (const std::string& path : paths) {
+    const bool is_there = std::any_of(tree.entries.begin(), tree.entries.end(),
+                                      [&](const auto& e) { return lies_in(e.path, path); });
+    if (!is_there || goes_through_link(project, path)) tree.missing.push_back(path);
   }
   return tree;
 }

@@ -1,8 +1,10 @@
 // What an arm is built from, as one digest: SHA-256 over "mode blob path" lines of the files git
 // tracks below the project's root, as they are in the working tree (changes included) or in a
-// revision. Left out by default: manifests/ results/ reports/, and documents (*.md) everywhere, so
-// committing a lock or editing a README changes nothing. Without git or a work tree the answer says
-// so and the check is skipped with a note: executables are bound by hash at the first preflight.
+// revision; of declared paths also those that git does not track, unless it ignores them and they
+// are not named themselves. Left out by default: manifests/ results/ reports/, and documents (*.md)
+// everywhere, so committing a lock or editing a README changes nothing. Without git or a work tree
+// the answer says so and the check is skipped with a note: executables are bound by hash at the
+// first preflight.
 #pragma once
 
 #include <string>
@@ -25,6 +27,8 @@ struct SourceTree {
   std::string commit;  // resolved revision (HEAD for the working tree); recorded, never compared
   bool dirty = false;  // a hashed file differs from `commit`
   std::vector<TreeEntry> entries;
+  std::vector<std::string> untracked;  // in the working tree, would count if git tracked them
+  std::vector<std::string> missing;    // declared paths that hold no entry, or are links
 };
 
 // `rev`: "" or "worktree" = the working tree, else any revision, also "merge-base(NAME)".
