@@ -123,6 +123,10 @@ class Executor {
     const run::Preflight found = run::preflight(inputs, *probe_);
     found.require();
     in_.files = found.files;
+    if (!exploratory()) {
+      in_.known_events = found.ledger.heads;
+      in_.earlier = run::earlier_bindings(found.ledger, with_.lock.lock_digest);
+    }
     in_.cpus = found.cpus;
     in_.notes = found.notes;
     reserve(found.device);
@@ -245,8 +249,9 @@ class Executor {
                             StopSignals::kill_requested};
     if (!exploratory()) {
       with.ledger = [this](record::LedgerEventKind kind, const base::Json& details) {
-        manifest::append_event(manifest::ledger_folder(manifest_.path), kind,
-                               with_.lock.lock_digest, details, clock_.utc_seconds());
+        return manifest::append_event(manifest::ledger_folder(with_.loaded.project), kind,
+                                      with_.lock.lock_digest, details, clock_.utc_seconds())
+            .digest;
       };
     }
     result_ = run::carry_out(in_, with);

@@ -11,10 +11,12 @@
 #include "harness/cli/registration.h"
 #include "harness/host/affinity.h"
 #include "harness/host/clock.h"
+#include "harness/manifest/attempts.h"
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/diff.h"
 #include "harness/manifest/ledger.h"
 #include "harness/manifest/parse.h"
+#include "harness/manifest/registrations.h"
 #include "harness/plan/make_plan.h"
 #include "harness/record/names.h"
 #include "harness/run/preflight.h"
@@ -86,6 +88,17 @@ std::vector<manifest::Mistake> mistakes_against(const record::Manifest& manifest
     }
   }
   return mistakes;
+}
+
+std::string attempts_text(const manifest::AttemptCounts& counts) {
+  std::string text = "tries: " + std::to_string(counts.exploratory) + " exploratory, " +
+                     std::to_string(counts.tried) + " tried, " + std::to_string(counts.failed) +
+                     " failed, " + std::to_string(counts.aborted) +
+                     " aborted (a lower bound: those of this machine)";
+  if (counts.unreadable > 0) {
+    text += ", " + std::to_string(counts.unreadable) + " lines unreadable";
+  }
+  return text + "\n";
 }
 
 }  // namespace
@@ -181,10 +194,26 @@ int build_command(const Options& options) {
 }
 
 int ledger_command(const Options& options) {
-  const auto reading = manifest::read_ledger(manifest::ledger_folder(options.manifest));
+  const bool is_of_one = !options.manifest.empty();
+  const auto project = manifest::find_project(is_of_one ? std::filesystem::path(options.manifest)
+                                                        : std::filesystem::current_path());
+  const auto folder = manifest::ledger_folder(project);
+  auto reading = manifest::read_ledger(folder);
+  auto entered = manifest::registrations(reading);
+  if (is_of_one) {
+    const Loaded loaded = load_manifest(options.manifest);
+    entered = manifest::registrations_of(reading, loaded.manifest, project);
+    reading = manifest::only_about(reading, entered);
+    const auto attempts =
+        manifest::count_attempts(manifest::attempts_file(project), loaded.manifest.id);
+    print(attempts_text(attempts));
+  }
+  for (const auto& registration : entered) {
+    print(manifest::text(registration) + "\n");
+  }
   print(reading.events.empty() ? "no events\n" : manifest::graph(reading));
   if (!reading.problems.empty()) {
-    throw Error(ErrorCode::kEvidence, manifest::ledger_folder(options.manifest).string(),
+    throw Error(ErrorCode::kEvidence, folder.string(),
                 base::join(reading.problems, "; ") + "; restore the files as they were committed");
   }
   return kDone;
@@ -194,7 +223,7 @@ int withdraw_command(const Options& options) {
   const Loaded loaded = load_manifest(options.manifest);
   const record::Registration lock = registration_of(loaded);
   host::SystemClock clock;
-  const auto event = manifest::withdraw(manifest::ledger_folder(options.manifest), lock.lock_digest,
+  const auto event = manifest::withdraw(manifest::ledger_folder(loaded.project), lock.lock_digest,
                                         options.reason, clock.utc_seconds());
   print("withdrawn: " + lock.lock_digest.substr(0, 8) + " " + event.file + "\n");
   return kDone;

@@ -90,7 +90,8 @@ class CommandLine {
     power_command();
     CLI::App* reg = with_manifest(
         "register", "freeze decisions and sources before measuring",
-        "Writes M.lock.json beside M.json and an event in ledger/; commit both. Starts no worker.\n"
+        "Writes M.lock.json beside M.json and an event in manifests/ledger; commit both.\n"
+        "Starts no worker. "
         "A manifest that changed since needs --supersede.");
     reg->add_option("--supersede", options_.supersede,
                     "digest (or its first digits) of the registration that this one replaces");
@@ -102,8 +103,10 @@ class CommandLine {
     takes_rehash(preflight);
     with_manifest("build", "build the revisions that arms name",
                   "Each in a worktree of its own, kept in .abba/builds; `run` does it by itself.");
-    with_manifest("ledger", "what happened to registrations, as a graph",
-                  "Reads ledger/ beside the manifest: registered, bound, run, withdrawn.");
+    add("ledger", "what happened to registrations, as a graph",
+        "Reads manifests/ledger: registered, bound, run, withdrawn. Exit 7 if it is\n"
+        "damaged: an event that was changed, or whose parent is missing.")
+        ->add_option("manifest", options_.manifest, "of this one alone; without it, of all");
     CLI::App* withdraw =
         with_manifest("withdraw", "withdraw a registration, with a reason",
                       "An event in the ledger; the registration cannot run again.");

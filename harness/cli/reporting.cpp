@@ -40,7 +40,7 @@ std::vector<std::string> commands_to_reproduce(const fs::path& run_file,
 // Runs of this experiment, under any registration, that the ledger says were finished before this
 // one began. Those that failed or were stopped are attempts.
 int finished_before(const record::RunRecord& run, const manifest::Project& project) {
-  const auto ledger = manifest::read_ledger(project.root / "manifests" / "ledger");
+  const auto ledger = manifest::read_ledger(manifest::ledger_folder(project));
   return static_cast<int>(std::ranges::count_if(ledger.events, [&](const auto& event) {
     const base::Json* state = event.details.find("state");
     const base::Json* file = event.details.find("run_file");
@@ -101,7 +101,7 @@ std::string shown_path(const fs::path& path, const manifest::Project& project) {
 
 evidence::VerifyResult verify_file(const fs::path& run_file, const manifest::Project& project) {
   evidence::VerifyOptions options;
-  options.ledger_folder = (project.root / "manifests" / "ledger").string();
+  options.ledger_folder = manifest::ledger_folder(project).string();
   options.analyze = [](const record::RunRecord& run) { return stats::analyze(run); };
   options.program = program_text();
   return evidence::verify(run_file.string(), options);

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/base/text.h"
 #include "harness/evidence/check_record.h"
+#include "harness/manifest/known_events.h"
 #include "harness/manifest/ledger.h"
 
 namespace abba::evidence {
@@ -47,6 +49,11 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
   const manifest::LedgerReading ledger = manifest::read_ledger(folder);
   if (!ledger.problems.empty()) {
     return {"ledger", Outcome::kFails, "the ledger is damaged: " + ledger.problems.front()};
+  }
+  const std::vector<std::string> missing = manifest::missing_events(ledger, run.bindings);
+  if (!missing.empty()) {
+    return {"ledger", Outcome::kFails,
+            "the run knew the " + base::join(missing, ", the ") + ", which the ledger lacks"};
   }
   int events = 0;
   bool head_named = false;

@@ -84,6 +84,35 @@ std::vector<LedgerEvent> in_order(std::vector<LedgerEvent> events) {
   return ordered;
 }
 
+// "2026-11-29T14:47:31Z" as it stands in file names.
+std::string compact(const std::string& utc) {
+  std::string result;
+  std::copy_if(utc.begin(), utc.end(), std::back_inserter(result),
+               [](char c) { return c != '-' && c != ':'; });
+  return result;
+}
+
+// What the name of an event's file begins with.
+std::string file_stem(const LedgerEvent& event) {
+  return compact(event.utc) + "-" + event.lock_digest.substr(0, kShortDigest) + "-" +
+         std::string(record::name(event.kind));
+}
+
+// A copy under another name, or one event renamed to look like another.
+void find_misplaced(LedgerReading& reading) {
+  std::map<std::string, std::string> files;
+  for (const LedgerEvent& event : reading.events) {
+    if (event.file.rfind(file_stem(event), 0) != 0) {
+      reading.problems.push_back(event.file + ": holds the event that is written as " +
+                                 file_stem(event) + ".json");
+    }
+    const auto [first, is_new] = files.insert({event.digest, event.file});
+    if (!is_new) {
+      reading.problems.push_back(event.file + ": is the same event as " + first->second);
+    }
+  }
+}
+
 void find_heads(LedgerReading& reading) {
   std::set<std::string> known;
   std::set<std::string> named;
@@ -101,14 +130,6 @@ void find_heads(LedgerReading& reading) {
     }
   }
   std::sort(reading.heads.begin(), reading.heads.end());
-}
-
-// "2026-11-29T14:47:31Z" as it stands in file names.
-std::string compact(const std::string& utc) {
-  std::string result;
-  std::copy_if(utc.begin(), utc.end(), std::back_inserter(result),
-               [](char c) { return c != '-' && c != ':'; });
-  return result;
 }
 
 // False if the name is taken. Written under another name first, so a crash leaves no half event.
@@ -157,6 +178,7 @@ LedgerReading read_ledger(const fs::path& folder) {
     }
   }
   reading.events = in_order(std::move(events));
+  find_misplaced(reading);
   find_heads(reading);
   return reading;
 }
@@ -178,8 +200,7 @@ LedgerEvent append_event(const fs::path& folder, record::LedgerEventKind kind,
   event.digest = base::sha256_hex(without_digest(event).canonical());
   Json object = without_digest(event);
   object.set("digest", event.digest);
-  const std::string stem = compact(event.utc) + "-" + lock_digest.substr(0, kShortDigest) + "-" +
-                           std::string(record::name(kind));
+  const std::string stem = file_stem(event);
   for (int attempt = 1; attempt <= 1000; ++attempt) {
     event.file = stem + (attempt == 1 ? "" : "-" + std::to_string(attempt)) + ".json";
     if (create_whole(folder / event.file, object.dump_pretty())) return event;

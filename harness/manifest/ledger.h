@@ -16,7 +16,9 @@ namespace abba::manifest {
 struct LedgerReading {
   std::vector<record::LedgerEvent> events;  // parents before children, else by time and name
   std::vector<std::string> heads;           // digests that no event names as parent
-  std::vector<std::string> problems;  // damaged files, wrong digests, missing parents; with names
+  std::vector<std::string> problems;  // damaged files, wrong digests or names, an event that stands
+                                      // twice, missing parents; each with the file's name
+  [[nodiscard]] bool holds(const std::string& digest) const;
 };
 
 // An absent folder is an empty ledger. Never throws for what lies in the files.
@@ -39,6 +41,10 @@ int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,
                  const std::string& lock_digest);
 // The reason of a withdrawal of this lock, or empty.
 std::string withdrawn_reason(const LedgerReading& ledger, const std::string& lock_digest);
+// Throws Error(kMismatch) naming every problem: what a damaged ledger counts is not to be believed.
+void require_sound(const LedgerReading& ledger);
+// Throws Error(kMismatch) if no event registered this lock.
+void require_registered(const LedgerReading& ledger, const std::string& lock_digest);
 // Throws Error(kMismatch) if the lock was withdrawn, or if max_runs (0 = no limit) runs started.
 void require_run_allowed(const LedgerReading& ledger, const std::string& lock_digest,
                          std::int64_t max_runs);

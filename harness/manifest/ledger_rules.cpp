@@ -26,6 +26,7 @@ record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::str
     throw Error(ErrorCode::kBadInput, "withdraw", "needs a reason; the ledger keeps it");
   }
   const LedgerReading ledger = read_ledger(folder);
+  require_sound(ledger);
   const auto found =
       std::find_if(ledger.events.begin(), ledger.events.end(), [&](const auto& event) {
         return event.kind == record::LedgerEventKind::kRegistered &&
@@ -39,6 +40,31 @@ record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::str
   const base::Json details = base::Json::object({{"reason", reason}});
   return append_event(folder, record::LedgerEventKind::kWithdrawn, found->lock_digest, details,
                       unix_seconds);
+}
+
+bool LedgerReading::holds(const std::string& digest) const {
+  return std::any_of(events.begin(), events.end(),
+                     [&](const auto& event) { return event.digest == digest; });
+}
+
+void require_sound(const LedgerReading& ledger) {
+  if (!ledger.problems.empty()) {
+    throw Error(ErrorCode::kMismatch, "the ledger",
+                "is damaged: " + base::join(ledger.problems, "; ") +
+                    "; restore its files as they were committed");
+  }
+}
+
+void require_registered(const LedgerReading& ledger, const std::string& lock_digest) {
+  const bool known = std::any_of(ledger.events.begin(), ledger.events.end(), [&](const auto& e) {
+    return e.kind == record::LedgerEventKind::kRegistered && e.lock_digest == lock_digest;
+  });
+  if (!known) {
+    throw Error(ErrorCode::kMismatch, "registration " + short_digest(lock_digest),
+                "is in its lock but not in the ledger; restore the ledger's files as they were "
+                "committed, or register anew with --supersede " +
+                    short_digest(lock_digest));
+  }
 }
 
 int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,

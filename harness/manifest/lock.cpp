@@ -8,6 +8,7 @@
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/freeze.h"
 #include "harness/manifest/ledger.h"
+#include "harness/manifest/registrations.h"
 
 namespace abba::manifest {
 namespace {
@@ -117,17 +118,44 @@ bool settle_existing(const record::Registration& existing, const std::string& fi
   return false;
 }
 
+std::string short_digest(const std::string& digest) {
+  return digest.substr(0, kShortDigest);
+}
+
+// No lock lies beside the manifest. If the ledger knows a registration whose lock is gone, the new
+// one must name it; else there is nothing to replace.
+void settle_missing(const LedgerReading& ledger, const record::Manifest& manifest,
+                    const Project& project, const RegisterOptions& options, const std::string& file,
+                    record::Registration& fresh) {
+  const auto deleted = without_lock(ledger, manifest, project);
+  if (deleted.empty() && options.supersede.empty()) return;
+  if (deleted.empty()) {
+    throw Error(ErrorCode::kMismatch, file,
+                "does not exist, so --supersede names nothing; leave the option out");
+  }
+  const std::string& digest = deleted.front().lock_digest;
+  if (options.supersede.size() < kShortDigest || digest.rfind(options.supersede, 0) != 0) {
+    throw Error(ErrorCode::kMismatch, file,
+                "is gone, but the ledger holds " + text(deleted.front()) +
+                    "; restore the lock as it was committed, or replace it by name with "
+                    "--supersede " +
+                    short_digest(digest));
+  }
+  fresh.supersedes = digest;
+}
+
 // The lock is written first; if the ledger cannot follow, the lock goes back to what it was.
-record::LedgerEvent write_both(const record::Manifest& manifest, const Registered& result,
-                               const std::string& before, std::int64_t unix_seconds) {
+record::LedgerEvent write_both(const record::Manifest& manifest, const Project& project,
+                               const Registered& result, const std::string& before,
+                               std::int64_t unix_seconds) {
   const record::Registration& lock = result.registration;
   base::write_file_atomically(result.lock_file, to_json(lock).dump_pretty());
   try {
     Json details = Json::object({{"manifest", manifest.id},
-                                 {"file", fs::path(manifest.path).filename().string()},
+                                 {"file", ledger_name(project, manifest.path)},
                                  {"manifest_digest", lock.manifest_digest}});
     if (!lock.supersedes.empty()) details.set("supersedes", lock.supersedes);
-    return append_event(ledger_folder(manifest.path), record::LedgerEventKind::kRegistered,
+    return append_event(ledger_folder(project), record::LedgerEventKind::kRegistered,
                         lock.lock_digest, details, unix_seconds);
   } catch (...) {
     std::error_code ignored;
@@ -154,6 +182,8 @@ Registered register_manifest(const record::Manifest& manifest, const Project& pr
   MakeOptions make;
   make.program = options.program;
   make.allow_make = options.allow_make;
+  const LedgerReading ledger = read_ledger(ledger_folder(project));
+  require_sound(ledger);
   FrozenSources frozen = freeze_sources(manifest, project, make);
   require_declared(manifest, frozen);
   require_fixed_hashes(manifest, frozen);
@@ -167,18 +197,18 @@ Registered register_manifest(const record::Manifest& manifest, const Project& pr
   if (fs::exists(result.lock_file, ignored)) {
     const record::Registration existing = load_lock(result.lock_file);
     if (settle_existing(existing, result.lock_file, options, result.registration)) {
+      require_registered(ledger, existing.lock_digest);
       result.registration = existing;
       result.existed = true;
       return result;
     }
     before = base::read_file(result.lock_file);
-  } else if (!options.supersede.empty()) {
-    throw Error(ErrorCode::kMismatch, result.lock_file,
-                "does not exist, so --supersede names nothing; leave the option out");
+  } else {
+    settle_missing(ledger, manifest, project, options, result.lock_file, result.registration);
   }
   result.registration.lock_digest =
       base::sha256_hex(without_digest(result.registration).canonical());
-  result.event = write_both(manifest, result, before, options.unix_seconds);
+  result.event = write_both(manifest, project, result, before, options.unix_seconds);
   return result;
 }
 

@@ -30,8 +30,9 @@ struct Registered {
   std::vector<std::string> notes;
 };
 
-// Throws Error(kMismatch) if a different lock exists and `supersede` does not name it, or if a hash
-// the manifest fixes does not hold; Error(kPreflight) if a file is missing.
+// Throws Error(kMismatch) if a different lock exists, or was deleted although the ledger knows it,
+// and `supersede` does not name it; if the ledger is damaged; or if a hash the manifest fixes does
+// not hold. Throws Error(kPreflight) if a file is missing.
 Registered register_manifest(const record::Manifest& manifest, const Project& project,
                              const RegisterOptions& options);
 

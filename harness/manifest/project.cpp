@@ -72,8 +72,16 @@ fs::path lock_path(const fs::path& manifest) {
   return result;
 }
 
-fs::path ledger_folder(const fs::path& manifest) {
-  return fs::absolute(manifest).lexically_normal().parent_path() / "ledger";
+fs::path ledger_folder(const Project& project) {
+  // Without an abba.json the root is the manifest's own folder, which may be that folder itself.
+  const bool is_it = !project.has_file && project.root.filename() == "manifests";
+  return (is_it ? project.root : project.root / "manifests") / "ledger";
+}
+
+std::string ledger_name(const Project& project, const fs::path& manifest) {
+  const std::string name =
+      fs::absolute(manifest).lexically_normal().lexically_relative(project.root).generic_string();
+  return name.empty() || name.rfind("..", 0) == 0 ? manifest.filename().string() : name;
 }
 
 fs::path attempts_file(const Project& project) {

@@ -20,8 +20,11 @@ struct Project {
 Project find_project(const std::filesystem::path& path);
 
 std::filesystem::path lock_path(const std::filesystem::path& manifest);  // M.json -> M.lock.json
-std::filesystem::path ledger_folder(const std::filesystem::path& manifest);  // beside it: ledger/
-std::filesystem::path attempts_file(const Project& project);                 // .abba/attempts
+// manifests/ledger of the project, wherever the manifest lies in it: verify and reports look there.
+std::filesystem::path ledger_folder(const Project& project);
+// A manifest as the ledger names it: relative to the project, or its name if it lies elsewhere.
+std::string ledger_name(const Project& project, const std::filesystem::path& manifest);
+std::filesystem::path attempts_file(const Project& project);  // .abba/attempts
 
 // A command's words with {abba} = the running program, {path} = `path`, {root} = the project.
 std::vector<std::string> fill_in(const std::vector<std::string>& argv, const Project& project,

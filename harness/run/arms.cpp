@@ -6,8 +6,9 @@
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
 #include "harness/host/affinity.h"
-#include "harness/run/arm_bindings.h"
+#include "harness/run/bindings.h"
 #include "harness/run/device_binding.h"
+#include "harness/run/notes.h"
 #include "harness/run/worker_checks.h"
 
 namespace abba::run {
@@ -331,6 +332,9 @@ void Arms::require_bindings_of(const std::string& arm, const workers::Worker& wo
           "has SHA-256 " + binding.value + " but the registration demands " + fixed->second);
     }
     facts.bindings.push_back(binding);
+  }
+  for (const auto& name : require_as_earlier(session_.in.earlier, now, arm)) {
+    facts.notes.push_back(make_note(kRebuilt, name, "as bound by " + session_.in.earlier.run_file));
   }
 }
 

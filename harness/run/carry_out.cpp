@@ -1,10 +1,15 @@
 #include "harness/run/carry_out.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "engine/base/text.h"
 #include "harness/host/affinity.h"
+#include "harness/manifest/known_events.h"
 #include "harness/run/arms.h"
+#include "harness/run/bindings.h"
 #include "harness/run/device_binding.h"
 #include "harness/run/feasibility.h"
 #include "harness/run/notes.h"
@@ -55,14 +60,15 @@ class Run {
       progress("outputs");
       as_preflight([&] { check_outputs(session_, arms_); });
     }
-    ledger(LedgerEventKind::kRunStarted, base::Json::object());
+    name_event("run-started", ledger(LedgerEventKind::kRunStarted, base::Json::object()));
     const Feasibility feasibility = run_feasibility(session_, arms_);
     if (feasibility.pass.end == PassEnd::kStopped) {
       stopped(feasibility.pass.text);
       return;
     }
     if (!bound) {
-      ledger(LedgerEventKind::kBound, bindings());
+      compare_with_earlier();
+      name_event("bound", ledger(LedgerEventKind::kBound, bindings()));
     }
     measuring_ = result_.measured = true;
     passes(feasibility.counts);
@@ -95,19 +101,21 @@ class Run {
     compare_machine();
   }
 
-  // No binding: a run may go on after a restart of its machine, but never silently.
+  // No binding: a run may go on after a restart of its machine, but never silently. Several rows
+  // may share a source and a key (each reason why a device cannot be read): they are one answer.
   void compare_machine() {
+    using Key = std::pair<std::string, std::string>;
+    const auto answers = [](const std::vector<record::Identity>& rows) {
+      std::map<Key, std::multiset<std::string>> found;
+      for (const auto& row : rows) found[{row.source, row.key}].insert(row.value);
+      return found;
+    };
+    const auto known = answers(session_.record.identity);
     std::vector<std::string> changed;
-    for (const auto& now : session_.in.identity) {
-      bool known = false;  // a source may say several things under one name
-      bool same = false;
-      for (const auto& before : session_.record.identity) {
-        const bool named = before.source == now.source && before.key == now.key;
-        known = known || named;
-        same = same || (named && before.value == now.value);
-      }
-      if (known && !same) {
-        changed.push_back(now.source + " " + now.key);
+    for (const auto& [key, values] : answers(session_.in.identity)) {
+      const auto before = known.find(key);
+      if (before != known.end() && before->second != values) {
+        changed.push_back(key.first + " " + key.second);
       }
     }
     if (!changed.empty()) {
@@ -145,6 +153,9 @@ class Run {
         session_.with.observer.note(note);
       }
     }
+    for (const auto& digest : session_.in.known_events) {
+      name_event("known", digest);
+    }
     bind_device(session_);
     const bool reused = session_.in.manifest.protocol.workers == record::WorkerReuse::kReuse;
     record::PlannedPass first = session_.in.plan.passes.front();  // its padding, if no other comes
@@ -172,9 +183,31 @@ class Run {
   [[nodiscard]] base::Json bindings() const {
     base::Json bound = base::Json::object();
     for (const auto& binding : session_.record.bindings) {
-      bound.set(binding.name, binding.value);
+      if (binding.name.rfind("ledger/", 0) != 0) {  // the event itself names its parents
+        bound.set(binding.name, binding.value);
+      }
     }
     return base::Json::object({{"bindings", std::move(bound)}});
+  }
+
+  void compare_with_earlier() {
+    const auto names = other_than_earlier(session_.in.earlier, session_.record.bindings);
+    if (!names.empty()) {
+      session_.note(kOtherMachine, "",
+                    "other than " + session_.in.earlier.run_file + ": " + base::join(names, ", "));
+    }
+  }
+
+  void name_event(const std::string& kind, const std::string& digest) {
+    const auto& bound = session_.record.bindings;
+    const bool is_named = std::any_of(bound.begin(), bound.end(), [&](const auto& binding) {
+      return binding.value == digest && binding.name.rfind("ledger/", 0) == 0;
+    });
+    if (!digest.empty() && !is_named) {
+      store::Facts facts;
+      facts.bindings.push_back(manifest::event_binding(bound, kind, digest));
+      session_.commit("ledger", facts);
+    }
   }
 
   void passes(const CountsByWorkload& counts) {
@@ -272,15 +305,17 @@ class Run {
     progress("finished");
   }
 
-  void ledger(LedgerEventKind kind, base::Json details) {
+  // The event's digest, or nothing if no ledger is kept.
+  std::string ledger(LedgerEventKind kind, base::Json details) {
     result_.started = result_.started || kind == LedgerEventKind::kRunStarted;
-    if (session_.with.ledger) {
-      details.set("run_file", session_.in.run_file);
-      if (resuming()) {
-        details.set("resumed", true);
-      }
-      session_.with.ledger(kind, details);
+    if (!session_.with.ledger) {
+      return {};
     }
+    details.set("run_file", session_.in.run_file);
+    if (resuming()) {
+      details.set("resumed", true);
+    }
+    return session_.with.ledger(kind, details);
   }
 
   void progress(const std::string& phase) {

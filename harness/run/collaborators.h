@@ -73,8 +73,9 @@ struct Collaborators {
   std::function<LookAnswer(const record::RunRecord&)> look;
   // Recomputable conclusions, stored with the run at its end; may be empty.
   std::function<record::Analysis(const record::RunRecord&)> analyze;
-  // Ledger events of a registered run (bound, run started, run finished); may be empty.
-  std::function<void(record::LedgerEventKind, const base::Json& details)> ledger;
+  // Ledger events of a registered run (bound, run started, run finished); returns the event's
+  // digest. May be empty.
+  std::function<std::string(record::LedgerEventKind, const base::Json& details)> ledger;
   // The digests of the files and file inputs as they are now, "file/NAME" and "input/WORKLOAD";
   // asked before every pass and at the end, so cheap where nothing changed. May be empty.
   std::function<std::map<std::string, std::string>()> file_digests;

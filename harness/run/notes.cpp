@@ -91,6 +91,14 @@ constexpr NoteEntry kTable[] = {
      "A program that prints its own samples printed another number of them than the plan asked "
      "for. All of them are kept, the first ones as the warm-ups that were asked for.",
      "Nothing if the counts suffice; else pass {requests} to the program."},
+    {kRebuilt, Severity::kInfo,
+     "A program was built again since an earlier run of this registration; its code digest (text, "
+     "data, device code) is the same, so it does the same.",
+     "Nothing."},
+    {kOtherMachine, Severity::kDoubt,
+     "An earlier run of this registration was bound to another device or driver: the two runs are "
+     "not repetitions on one machine.",
+     "Run on the earlier machine, or judge each run by itself."},
 };
 
 }  // namespace

@@ -40,6 +40,8 @@ inline constexpr std::string_view kDeviceUnconfirmed = "N069";
 inline constexpr std::string_view kDeviceUnchecked = "N070";
 inline constexpr std::string_view kStaleReservation = "N071";
 inline constexpr std::string_view kOwnCounts = "N072";
+inline constexpr std::string_view kRebuilt = "N080";
+inline constexpr std::string_view kOtherMachine = "N081";
 
 // All of them, ordered by code.
 [[nodiscard]] std::span<const NoteEntry> note_table();

@@ -9,6 +9,7 @@
 #include "harness/manifest/lock.h"
 #include "harness/manifest/reference_environment.h"
 #include "harness/plan/cost.h"
+#include "harness/run/known_events.h"
 #include "harness/run/notes.h"
 
 namespace abba::run {
@@ -115,9 +116,13 @@ class Checks {
   }
 
   std::string ledger() {
-    const auto reading = manifest::read_ledger(manifest::ledger_folder(in_.manifest.path));
+    const auto reading = manifest::read_ledger(manifest::ledger_folder(in_.project));
+    manifest::require_sound(reading);
+    manifest::require_registered(reading, in_.registration.lock_digest);
+    require_known_events(reading, in_.project.root / "results" / in_.manifest.id);
     const auto max_runs = in_.counts_runs ? in_.manifest.protocol.limits.max_runs : 0;
     manifest::require_run_allowed(reading, in_.registration.lock_digest, max_runs);
+    result_.ledger = reading;
     const int before = manifest::count_events(reading, record::LedgerEventKind::kRunStarted,
                                               in_.registration.lock_digest);
     return std::to_string(before) + " runs of this registration started before";

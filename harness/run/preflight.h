@@ -14,6 +14,7 @@
 #include "harness/host/device_lock.h"
 #include "harness/host/device_probe.h"
 #include "harness/manifest/files.h"
+#include "harness/manifest/ledger.h"
 #include "harness/manifest/project.h"
 #include "harness/record/manifest.h"
 #include "harness/record/plan.h"
@@ -37,6 +38,7 @@ struct Preflight {
   record::PlanCost cost;
   std::vector<record::Identity> reference;  // of the manifest's reference environment
   std::vector<record::Note> notes;
+  manifest::LedgerReading ledger;  // of a registered run
   [[nodiscard]] bool passed() const;
   // Throws Error with the first row that did not pass.
   void require() const;

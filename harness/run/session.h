@@ -15,6 +15,7 @@
 #include "harness/record/manifest.h"
 #include "harness/record/plan.h"
 #include "harness/run/arm_command.h"
+#include "harness/run/bindings.h"
 #include "harness/run/collaborators.h"
 
 namespace abba::run {
@@ -31,6 +32,8 @@ struct RunInputs {
   std::vector<record::Note> notes;                     // found before the run file was opened
   std::map<std::string, std::string> private_strings;  // host name, ...
   std::map<std::string, std::string> fixed_hashes;     // binding name -> value demanded beforehand
+  EarlierBindings earlier;                             // of another run of the same registration
+  std::vector<std::string> known_events;               // heads of the ledger when this run began
   bool exploratory = false;
   std::string run_file;  // name for ledger events
   const record::RunRecord* resume_from = nullptr;

@@ -192,9 +192,13 @@ TEST_F(Files, ProjectIsFoundUpwards) {
   EXPECT_THAT(message, ::testing::HasSubstr("\"default_worker\" (nearest)"));
 }
 
-TEST(Paths, LockAndLedgerLieBesideTheManifest) {
+TEST(Paths, TheLockLiesBesideTheManifestAndTheLedgerInOnePlaceOfTheProject) {
   EXPECT_EQ(lock_path("m/x.json"), "m/x.lock.json");
-  EXPECT_EQ(ledger_folder("/p/m/x.json"), "/p/m/ledger");
+  EXPECT_EQ(ledger_folder({"/p", true, {}}), "/p/manifests/ledger");
+  EXPECT_EQ(ledger_folder({"/p", false, {}}), "/p/manifests/ledger");
+  EXPECT_EQ(ledger_folder({"/p/manifests", false, {}}), "/p/manifests/ledger");
+  EXPECT_EQ(ledger_name({"/p", true, {}}, "/p/a/x.json"), "a/x.json");
+  EXPECT_EQ(ledger_name({"/p", true, {}}, "/q/x.json"), "x.json");
 }
 
 TEST(Command, CarriesInputOutputAndFailure) {

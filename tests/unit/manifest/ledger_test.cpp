@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/manifest/attempts.h"
+#include "harness/manifest/registrations.h"
 #include "tests/unit/manifest/example.h"
 
 namespace abba::manifest::testing {
@@ -60,6 +61,54 @@ TEST_F(Ledger, DamageIsReported) {
   std::filesystem::remove(folder_.path() / first.file);
   EXPECT_THAT(read().problems, ::testing::ElementsAre(HasSubstr("which is missing")));
   EXPECT_THAT(graph(read()), HasSubstr("! " + second.file));
+}
+
+TEST_F(Ledger, ACopiedOrRenamedEventIsReported) {
+  const auto first = add(LedgerEventKind::kRegistered);
+  const std::string bytes = base::read_file((folder_.path() / first.file).string());
+  const std::string copy = std::string(first.file).replace(0, 4, "2027");
+  folder_.write(copy, bytes);
+  EXPECT_THAT(read().problems, ::testing::Contains(HasSubstr("is the same event as")));
+  std::filesystem::remove(folder_.path() / first.file);
+  EXPECT_THAT(read().problems, ::testing::ElementsAre(HasSubstr("is written as")));
+  EXPECT_THROW(require_sound(read()), base::Error);
+}
+
+TEST_F(Ledger, ALedgerThatDoesNotKnowALockSaysSo) {
+  EXPECT_THROW(require_registered(read(), kLock), base::Error);
+  add(LedgerEventKind::kRegistered);
+  EXPECT_NO_THROW(require_registered(read(), kLock));
+  EXPECT_NO_THROW(require_sound(read()));
+}
+
+TEST_F(Ledger, RegistrationsAreToldOneByOne) {
+  const auto event = [&](LedgerEventKind kind, const std::string& lock, base::Json details) {
+    append_event(folder_.path(), kind, lock, details, kNow);
+  };
+  const std::string other(64, 'b');
+  event(LedgerEventKind::kRegistered, kLock,
+        base::Json::object({{"manifest", "m"}, {"file", "manifests/m.json"}}));
+  event(LedgerEventKind::kRunStarted, kLock, base::Json::object());
+  event(LedgerEventKind::kRunStarted, kLock, base::Json::object({{"resumed", true}}));
+  event(LedgerEventKind::kRunFinished, kLock, base::Json::object({{"state", "stopped"}}));
+  event(
+      LedgerEventKind::kRegistered, other,
+      base::Json::object({{"manifest", "m"}, {"file", "manifests/m.json"}, {"supersedes", kLock}}));
+  withdraw(folder_.path(), other, "a typing error", kNow);
+  event(LedgerEventKind::kRegistered, std::string(64, 'c'),
+        base::Json::object({{"manifest", "n"}, {"file", "n.json"}}));
+  const auto all = registrations(read());
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(text(all[0]),
+            "registration aaaaaaaa of manifests/m.json, 2026-11-29T15:07:31Z: 1 run (0 finished, 1 "
+            "stopped, 0 broken); superseded by bbbbbbbb");
+  EXPECT_THAT(text(all[1]), ::testing::EndsWith("0 runs; withdrawn: a typing error"));
+  record::Manifest manifest;
+  manifest.id = "n";
+  manifest.path = "/p/x/n.json";
+  const auto of_n = registrations_of(read(), manifest, {"/p", true, {}});
+  ASSERT_EQ(of_n.size(), 1U);
+  EXPECT_EQ(only_about(read(), of_n).events.size(), 1U);
 }
 
 TEST_F(Ledger, RunsAreLimited) {

@@ -83,6 +83,8 @@ class Lock : public ::testing::Test {
     return {};
   }
 
+  LedgerReading ledger() const { return read_ledger(ledger_folder(find_project(root()))); }
+
   TemporaryFolder folder_;
 };
 
@@ -160,7 +162,7 @@ TEST_F(Lock, RegisteringAgainChangesNothing) {
   EXPECT_TRUE(second.existed);
   EXPECT_EQ(second.registration.lock_digest, first.registration.lock_digest);
   EXPECT_EQ(base::read_file(first.lock_file), bytes);
-  EXPECT_EQ(read_ledger(ledger_folder(root() / "manifests/m.json")).events.size(), 1U);
+  EXPECT_EQ(ledger().events.size(), 1U);
 }
 
 TEST_F(Lock, ADifferentOneIsReplacedOnlyByName) {
@@ -189,6 +191,40 @@ TEST_F(Lock, AnEditedLockIsRefused) {
   }
   folder_.write("p/manifests/m.lock.json", bytes.substr(0, bytes.size() / 2));
   EXPECT_THROW((void)load_lock(registered.lock_file), base::Error);
+}
+
+TEST_F(Lock, ADeletedLockIsNotForgotten) {
+  const Registered first = enter();
+  const std::string digest = first.registration.lock_digest;
+  const std::string bytes = base::read_file(first.lock_file);
+  fs::remove(first.lock_file);
+  EXPECT_THAT(refusal(), HasSubstr("--supersede " + digest.substr(0, 8)));
+  EXPECT_THAT(refusal("00000000"), HasSubstr("is gone"));
+  folder_.write("p/manifests/m.json", with(kManifest, R"("id": "nine")", R"("id": "nein")"));
+  EXPECT_THAT(refusal(), HasSubstr("is gone"));  // another id in the same file
+  folder_.write("p/manifests/m.json", kManifest);
+  folder_.write("p/manifests/m.lock.json", bytes);
+  EXPECT_TRUE(enter().existed);
+  fs::remove(first.lock_file);
+  EXPECT_EQ(enter(digest.substr(0, 8), kNow + 5).registration.supersedes, digest);
+  folder_.write("p/manifests/other.json", kManifest);  // a copy is no deletion
+  RegisterOptions options;
+  options.unix_seconds = kNow + 9;
+  EXPECT_FALSE(register_manifest(parse_file_or_throw((root() / "manifests/other.json").string()),
+                                 find_project(root()), options)
+                   .existed);
+}
+
+TEST_F(Lock, ADamagedOrForgetfulLedgerRefusesRegistration) {
+  const Registered first = enter();
+  const fs::path event = ledger_folder(find_project(root())) / first.event.file;
+  const std::string bytes = base::read_file(event.string());
+  base::write_file_atomically(event.string(), with(bytes, "\"registered\"", "\"withdrawn\""));
+  EXPECT_THAT(refusal(), HasSubstr("was changed"));
+  fs::remove(event);
+  EXPECT_THAT(refusal(), HasSubstr("not in the ledger"));
+  base::write_file_atomically(event.string(), bytes);
+  EXPECT_TRUE(enter().existed);
 }
 
 TEST_F(Lock, FixedHashesRefuseRegistration) {
@@ -259,16 +295,16 @@ TEST_F(Lock, TwoBranchesThatRegisterMergeWithoutConflict) {
   register_on("one", "m.json");
   register_on("two", "n.json");
   git(root(), {"merge", "-q", "-m", "both", "one"});
-  const fs::path ledger = ledger_folder(root() / "manifests/m.json");
-  const LedgerReading both = read_ledger(ledger);
+  const LedgerReading both = ledger();
   EXPECT_EQ(both.events.size(), 2U);
   EXPECT_EQ(both.heads.size(), 2U);
   EXPECT_THAT(both.problems, ::testing::IsEmpty());
   EXPECT_TRUE(check(root()).mismatches.empty());
-  const auto joined = append_event(ledger, record::LedgerEventKind::kRunStarted,
-                                   both.events[0].lock_digest, {}, kNow + 9);
+  const auto joined =
+      append_event(ledger_folder(find_project(root())), record::LedgerEventKind::kRunStarted,
+                   both.events[0].lock_digest, {}, kNow + 9);
   EXPECT_EQ(joined.parents.size(), 2U);
-  EXPECT_THAT(graph(read_ledger(ledger)), HasSubstr("* " + joined.digest.substr(0, 8)));
+  EXPECT_THAT(graph(ledger()), HasSubstr("* " + joined.digest.substr(0, 8)));
 }
 
 }  // namespace

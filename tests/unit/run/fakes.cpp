@@ -237,6 +237,9 @@ RunResult World::run() {
   in.cpus.worker = {1};
   in.device = device;
   in.require_device = require_device;
+  in.identity = identity;
+  in.earlier = earlier;
+  in.known_events = known_events;
   Collaborators with{clock,
                      [&](const workers::WorkerSpec& spec) {
                        script.environment = spec.environment;
@@ -253,6 +256,7 @@ RunResult World::run() {
                      },
                      [&](record::LedgerEventKind kind, const base::Json&) {
                        ledger.push_back(std::to_string(static_cast<int>(kind)));
+                       return "event " + std::to_string(ledger.size());
                      },
                      [this] { return files; },
                      kill};
@@ -267,6 +271,7 @@ RunResult World::resume(const record::RunRecord& from) {
   in.cpus.worker = {1};
   in.device = device;
   in.require_device = require_device;
+  in.identity = identity;
   in.resume_from = &from;
   sink.finished = false;
   Collaborators with{clock,
@@ -282,6 +287,7 @@ RunResult World::resume(const record::RunRecord& from) {
                      nullptr,
                      [&](record::LedgerEventKind kind, const base::Json&) {
                        ledger.push_back(std::to_string(static_cast<int>(kind)));
+                       return "event " + std::to_string(ledger.size());
                      },
                      [this] { return files; },
                      kill};

@@ -148,6 +148,9 @@ struct World {
   bool require_device = false;
   std::vector<int> looks;
   std::map<std::string, std::string> files;  // "file/NAME" -> digest now
+  std::vector<record::Identity> identity;    // of the machine
+  EarlierBindings earlier;
+  std::vector<std::string> known_events;  // heads of the ledger
   record::RunState analysed_state =
       record::RunState::kRunning;  // of the record analyze() was given
 };

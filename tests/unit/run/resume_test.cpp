@@ -132,6 +132,18 @@ TEST(Resume, a_binding_event_is_written_once) {
   }
 }
 
+// Several reasons why a device cannot be read share a source and a key; they are no change.
+TEST(Resume, only_another_machine_is_called_another_machine) {
+  for (const bool other : {false, true}) {
+    World world(four_passes());
+    world.identity = {{"device", "unavailable", "no driver"}, {"device", "unavailable", "no NVML"}};
+    const auto record = interrupted(world, 20);
+    if (other) world.identity[1].value = "NVML found";
+    world.resume(record);
+    EXPECT_EQ(world.has_note(kMachineChanged), other);
+  }
+}
+
 TEST(Resume, a_pass_cut_off_by_a_kill_is_superseded) {
   World world(four_passes());
   auto record = world.run().record;

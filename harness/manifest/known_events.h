@@ -1,0 +1,21 @@
+// A run file names the ledger events that its run knew and wrote (bindings "ledger/..."), so an
+// event taken out of the ledger, even the last one, is missed as long as the run file lies there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/manifest/ledger.h"
+#include "harness/record/registration.h"
+
+namespace abba::manifest {
+
+// "ledger/known/1", "ledger/run-started/1", ...: the next free name of that kind.
+record::Binding event_binding(const std::vector<record::Binding>& bound, const std::string& kind,
+                              const std::string& digest);
+
+// What the bindings name and the ledger lacks, as "run-started event 1a2b3c4d"; empty if nothing.
+std::vector<std::string> missing_events(const LedgerReading& ledger,
+                                        const std::vector<record::Binding>& bindings);
+
+}  // namespace abba::manifest
