@@ -9,6 +9,7 @@
 #include "harness/cli/exit_code.h"
 #include "harness/cli/noise_budget.h"
 #include "harness/cli/registration.h"
+#include "harness/evidence/anchor.h"
 #include "harness/host/affinity.h"
 #include "harness/host/clock.h"
 #include "harness/manifest/attempts.h"
@@ -146,6 +147,25 @@ int diff_command(const Options& options) {
   return kDone;
 }
 
+namespace {
+
+// The registration stands already: an anchor that could not be made is asked for again.
+void anchor(const Loaded& loaded, const record::Registration& lock, const Options& options) {
+  host::SystemClock clock;
+  const std::int64_t now = clock.utc_seconds();
+  const evidence::AnchorRequest request{options.anchor, options.authority, options.ca,
+                                        options.remote};
+  const base::Json details =
+      evidence::make_anchor(request, lock, loaded.manifest.id, loaded.project, now);
+  const auto event = manifest::append_event(manifest::ledger_folder(loaded.project),
+                                            record::LedgerEventKind::kAnchored, lock.lock_digest,
+                                            details, clock.utc_seconds());
+  print("anchored: " + details.get_string("method", "") + " " + details.get_string("utc", "") +
+        " " + event.file + "\n");
+}
+
+}  // namespace
+
 int register_command(const Options& options) {
   const Loaded loaded = load_manifest(options.manifest, options.rehash);
   const auto registered = register_now(loaded, options.supersede);
@@ -154,6 +174,9 @@ int register_command(const Options& options) {
         lock.lock_digest.substr(0, 8) + " " + registered.lock_file + "\n");
   for (const auto& note : registered.notes) {
     print("note: " + note + "\n");
+  }
+  if (!options.anchor.empty()) {
+    anchor(loaded, lock, options);
   }
   return kDone;
 }

@@ -53,6 +53,12 @@ struct Options {
   std::string shell;           // completions
 
   bool rehash = false;  // register, preflight, run: read every file again
+
+  std::string anchor;             // register: where its digest shall stand; verify: a kept file
+  std::string authority;          // register: URL of an RFC 3161 authority
+  std::string ca;                 // register, verify: the authority's certificates
+  std::string remote = "origin";  // register: the git remote
+  std::string mirror;             // verify: a repository kept by someone else
 };
 
 struct Parsed {

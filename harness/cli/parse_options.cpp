@@ -95,6 +95,12 @@ class CommandLine {
         "A manifest that changed since needs --supersede.");
     reg->add_option("--supersede", options_.supersede,
                     "digest (or its first digits) of the registration that this one replaces");
+    reg->add_option("--anchor", options_.anchor,
+                    "make its digest stand elsewhere: rfc3161 (a time stamp), git-remote (a pushed "
+                    "tag), or a FILE that somebody keeps; also for an earlier registration");
+    reg->add_option("--authority", options_.authority, "rfc3161: URL of the time stamp authority");
+    reg->add_option("--ca", options_.ca, "rfc3161: the authority's certificates, PEM");
+    reg->add_option("--remote", options_.remote, "git-remote: which")->capture_default_str();
     takes_rehash(reg);
     CLI::App* preflight =
         with_manifest("preflight", "what can be checked without starting a worker",
@@ -104,7 +110,7 @@ class CommandLine {
     with_manifest("build", "build the revisions that arms name",
                   "Each in a worktree of its own, kept in .abba/builds; `run` does it by itself.");
     add("ledger", "what happened to registrations, as a graph",
-        "Reads manifests/ledger: registered, bound, run, withdrawn. Exit 7 if it is\n"
+        "Reads manifests/ledger: registered, bound, run, anchored, withdrawn. Exit 7 if it is\n"
         "damaged: an event that was changed, or whose parent is missing.")
         ->add_option("manifest", options_.manifest, "of this one alone; without it, of all");
     CLI::App* withdraw =
@@ -229,6 +235,11 @@ class CommandLine {
         ->add_option("run", options_.words, run_file + " or bundle (.zip); without it, the latest")
         ->expected(0, 1);
     verify->add_option("--latest", options_.latest, "the latest run of this manifest id");
+    verify->add_option("--anchor", options_.anchor,
+                       "a file that you kept since before the run: must name the registration");
+    verify->add_option("--ca", options_.ca, "your certificates of the time stamp authority, PEM");
+    verify->add_option("--mirror", options_.mirror,
+                       "your repository whose reflog shows when the registration's tag came");
     export_command(run_file);
     CLI::App* explain = add("explain", "what a coded note means", "abba explain N050");
     explain->add_option("note", options_.words, "a code like N012; without it, all of them")

@@ -99,8 +99,10 @@ std::string shown_path(const fs::path& path, const manifest::Project& project) {
   return relative.empty() || relative.rfind("..", 0) == 0 ? path.filename().string() : relative;
 }
 
-evidence::VerifyResult verify_file(const fs::path& run_file, const manifest::Project& project) {
+evidence::VerifyResult verify_file(const fs::path& run_file, const manifest::Project& project,
+                                   const evidence::AnchorSources& sources) {
   evidence::VerifyOptions options;
+  options.sources = sources;
   options.ledger_folder = manifest::ledger_folder(project).string();
   options.analyze = [](const record::RunRecord& run) { return stats::analyze(run); };
   options.program = program_text();

@@ -14,7 +14,8 @@ namespace abba::cli {
 
 // What the file proves, with the project's ledger if it is at hand.
 evidence::VerifyResult verify_file(const std::filesystem::path& run_file,
-                                   const manifest::Project& project);
+                                   const manifest::Project& project,
+                                   const evidence::AnchorSources& sources = {});
 
 // The run's name: its file's without folder, .sqlite and .xz.
 std::string run_stem(const std::filesystem::path& run_file);

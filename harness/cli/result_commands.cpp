@@ -265,7 +265,8 @@ int verify_command(const Options& options) {
     throw Error(ErrorCode::kBadInput, file.string(), "does not exist; name a run file");
   }
   const auto project = manifest::find_project(fs::absolute(file).parent_path());
-  const evidence::VerifyResult found = verify_file(file, project);
+  const evidence::VerifyResult found =
+      verify_file(file, project, {options.ca, options.anchor, options.mirror});
   for (const auto& check : found.checks) {
     const std::string outcome(evidence::name(check.outcome));
     print("  " + outcome + std::string(10 - outcome.size(), ' ') + check.name +

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "harness/evidence/anchor.h"
 #include "harness/evidence/check_file.h"
 #include "harness/evidence/check_record.h"
 #include "harness/evidence/verify_parts.h"
+#include "harness/manifest/ledger.h"
 #include "harness/store/archive.h"
 #include "harness/store/chain.h"
 #include "harness/store/open_run.h"
@@ -73,6 +75,18 @@ class Verification {
     add("outputs", check_outputs(run_), "digests of both arms are present where asked for");
     verdicts();
     result_.checks.push_back(check_ledger(run_, chain_digests_, options_.ledger_folder));
+    anchors();
+  }
+
+  void anchors() {
+    anchors_ = options_.anchors;
+    if (run_.exploratory || run_.registration.exploratory()) {
+      return;
+    }
+    AnchorFindings found = find_anchors(manifest::read_ledger(options_.ledger_folder),
+                                        run_.registration.lock_digest, options_.sources);
+    anchors_.insert(anchors_.end(), found.anchors.begin(), found.anchors.end());
+    result_.checks.insert(result_.checks.end(), found.checks.begin(), found.checks.end());
   }
 
   void verdicts() {
@@ -110,7 +124,7 @@ class Verification {
         return;
       }
     }
-    for (const Anchor& anchor : options_.anchors) {
+    for (const Anchor& anchor : anchors_) {
       // Both are UTC in one fixed form, so text order is time order.
       if (!run_.registration.exploratory() && anchor.lock_digest == run_.registration.lock_digest &&
           anchor.utc < run_.started_utc) {
@@ -128,6 +142,7 @@ class Verification {
   VerifyResult result_;
   record::RunRecord run_;
   std::vector<std::string> chain_digests_;
+  std::vector<Anchor> anchors_;
   bool file_read_ = false;
 };
 

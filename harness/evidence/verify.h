@@ -33,9 +33,17 @@ struct Anchor {
   std::string lock_digest;  // what stood there
 };
 
+// What the reader brings to judge anchors by; empty = what the evidence itself holds.
+struct AnchorSources {
+  std::string ca_file;    // certificates (PEM) that a time stamp must lead to
+  std::string kept_file;  // a file kept since before the run that names the registration
+  std::string mirror;     // a git repository whose reflog shows when the tag came there
+};
+
 struct VerifyOptions {
+  AnchorSources sources;
   std::string ledger_folder;    // empty or absent: the ledger is not compared
-  std::vector<Anchor> anchors;  // established by the caller
+  std::vector<Anchor> anchors;  // established by the caller, besides those of ledger and sources
   // What computes verdicts from samples (stats::analyze); empty: they are not recomputed.
   std::function<record::Analysis(const record::RunRecord&)> analyze;
   std::string program;  // this version and build: of a bundle by another, wording is not compared

@@ -29,6 +29,8 @@ void add(RegistrationHistory& history, const LedgerEvent& event) {
     history.finished += state == "finished" ? 1 : 0;
     history.stopped += state == "stopped" ? 1 : 0;
     history.broken += state == "broken" ? 1 : 0;
+  } else if (event.kind == LedgerEventKind::kAnchored) {
+    history.anchors.push_back(member(event, "method") + " " + member(event, "utc"));
   }
 }
 
@@ -114,6 +116,9 @@ std::string text(const RegistrationHistory& registration) {
     line += " (" + some(registration.finished, "finished") + ", " +
             some(registration.stopped, "stopped") + ", " + some(registration.broken, "broken") +
             ")";
+  }
+  if (!registration.anchors.empty()) {
+    line += "; anchored: " + base::join(registration.anchors, ", ");
   }
   if (!registration.superseded_by.empty()) {
     line += "; superseded by " + registration.superseded_by.substr(0, kShortDigest);

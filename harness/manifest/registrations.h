@@ -23,6 +23,7 @@ struct RegistrationHistory {
   int finished = 0;
   int stopped = 0;
   int broken = 0;
+  std::vector<std::string> anchors;  // "METHOD UTC"
 };
 
 // In the order of the ledger.

@@ -32,7 +32,14 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
-enum class LedgerEventKind { kRegistered, kBound, kRunStarted, kRunFinished, kWithdrawn };
+enum class LedgerEventKind {
+  kRegistered,
+  kBound,
+  kRunStarted,
+  kRunFinished,
+  kWithdrawn,
+  kAnchored
+};
 
 struct LedgerEvent {
   LedgerEventKind kind = LedgerEventKind::kRegistered;
