@@ -32,7 +32,7 @@ int export_bundle(const Options& options, const fs::path& file) {
       store::read_run(file.string(), {.samples = false, .environment = false});
   evidence::BundleOptions bundle;
   bundle.keep_private = options.with_private;
-  bundle.ledger_folder = (project.root / "manifests" / "ledger").string();
+  bundle.ledger_folder = manifest::ledger_folder(project).string();
   bundle.attempts_before = attempts_before(run, project);
   bundle.calibration = calibration_text(run, project);
   bundle.program = program_text();

@@ -71,7 +71,7 @@ void compare_sources(const record::Registration& lock, const FrozenSources& froz
     if (name.rfind("tree/", 0) == 0) {
       check.notes.push_back(name + " not compared: the registration was made without git");
     } else if (name.rfind("argument/", 0) == 0 || name.rfind("executable/", 0) == 0) {
-      check.notes.push_back(name + " not compared: it was not there when this was registered");
+      check.notes.push_back(name + " not compared: this registration did not freeze it");
     } else {
       check.mismatches.push_back({name, "nothing", value, ""});
     }
