@@ -58,8 +58,7 @@ bool is_of_the_machine(const Binding& binding) {
 }  // namespace
 
 std::vector<Binding> bindings_of(const std::string& arm, const ArmCommand& command,
-                                         const workers::Worker& worker,
-                                         workers::FileDigests& digests) {
+                                 const workers::Worker& worker, workers::FileDigests& digests) {
   constexpr std::string_view kCode = "code/";
   std::vector<Binding> bindings = workers::hash_command(command.argv, arm, &digests);
   std::set<std::string> renamed;
