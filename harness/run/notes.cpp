@@ -94,7 +94,7 @@ constexpr NoteEntry kTable[] = {
     {kRebuilt, Severity::kInfo,
      "A program was built again since an earlier run of this registration; its code digest (text, "
      "data, device code) is the same, so it does the same.",
-     "Nothing."},
+     "Nothing: the digests of both files stand in the ledger."},
     {kOtherMachine, Severity::kDoubt,
      "An earlier run of this registration was bound to another device or driver: the two runs are "
      "not repetitions on one machine.",
