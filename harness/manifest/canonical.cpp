@@ -159,6 +159,7 @@ Json expand_success(const record::Success& success) {
   object.set("at_least", success.at_least);
   if (success.harm_limit) object.set("harm_limit", *success.harm_limit);
   object.set("confidence", success.confidence);
+  put_list(object, "controls", success.controls);
   return object;
 }
 

@@ -62,7 +62,8 @@ const std::vector<SectionKeys>& all_sections() {
       {"stage_limit", {"nrms", "max_abs"}, {}},
       {"reference", {"worker", "settings", "file", "limits"}, {}},
       {"success",
-       {"claim", "primary", "metric", "boundary", "at_least", "harm_limit", "confidence"},
+       {"claim", "primary", "metric", "boundary", "at_least", "harm_limit", "confidence",
+        "controls"},
        {}},
       {"later_pass", {"arms", "workloads"}, {}},
   };

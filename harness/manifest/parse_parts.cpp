@@ -284,6 +284,7 @@ void read_success(const Section& top, record::Manifest& manifest) {
   section.text("boundary", TextRule::kName, success.boundary);
   section.number("at_least", 0, 1, success.at_least);
   section.number("confidence", 0.5, 0.9999, success.confidence);
+  section.texts("controls", TextRule::kName, success.controls);
   if (section.find("harm_limit") != nullptr) {
     double limit = -1;
     section.number("harm_limit", 1e-6, 1, limit);

@@ -133,6 +133,7 @@ struct Success {
   double at_least = 0;               // fraction, 0.05 = 5 %
   std::optional<double> harm_limit;  // M, a fraction; absent = equivalence cannot be concluded
   double confidence = 0.95;
+  std::vector<std::string> controls;  // spans that the change cannot touch: negative controls
 };
 
 struct DeviceWish {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,12 +14,12 @@
 #include "harness/stats/checks.h"
 #include "harness/stats/contrasts.h"
 #include "harness/stats/decide.h"
-#include "harness/stats/description.h"
 #include "harness/stats/family.h"
 #include "harness/stats/notes.h"
 #include "harness/stats/power.h"
 #include "harness/stats/run_notes.h"
 #include "harness/stats/same_hash.h"
+#include "harness/stats/versions.h"
 #include "harness/stats/wording.h"
 
 namespace abba::stats {
@@ -80,6 +81,7 @@ class Analyser {
   Analyser(const record::RunRecord& run, const Options& options)
       : run_(run),
         options_(options),
+        version_(rules_of(run)),
         measure_(primary_measure(run)),
         rule_(make_rule(run, measure_)),
         looks_(look_plan(run)),
@@ -102,7 +104,7 @@ class Analyser {
 
  private:
   void start() {
-    out_.version = std::string(kAnalysisVersion);
+    out_.version = version_ ? std::string(version_->version) : run_.analysis_version;
     out_.passes = static_cast<int>(passes_.size());
     out_.looks = static_cast<int>(looks_.looks.size());
     out_.look_level = 1 - looks_.look_alpha;
@@ -113,6 +115,9 @@ class Analyser {
     }
     out_.same_hash_law = options_.same_hash_law && arms_are_equal(run_);
     out_.notes = run_notes(run_, passes_, out_.stopped_early, judged_by_disjoint_means(run_));
+    if (!version_) {
+      out_.notes.push_back(make_note("N038", "", "the run names " + run_.analysis_version));
+    }
   }
 
   void measure_workload(const std::string& id) {
@@ -138,6 +143,7 @@ class Analyser {
     append(notes, check_outputs(run_, id));
     append(notes, check_carry_over(run_, data, verdict));
     append(notes, check_exposure(run_, passes_, id));
+    append(notes, check_negative_controls(run_, passes_, id));
     append(notes, table_notes(verdict));
     if (verdict.passes == 1) {
       verdict.effect = std::expm1(verdict.pass_effects.front());
@@ -170,7 +176,7 @@ class Analyser {
 
   std::vector<Note> table_notes(const Verdict& verdict) const {
     for (const record::ArmSummary& summary : verdict.summaries) {
-      if (summary.pass == -1 && summary.count < fewest_for_quantile(0.95)) {
+      if (summary.pass == -1 && summary.count < version_.value_or(AnalysisRules{}).fewest_for_p95) {
         return {make_note("N030", verdict.workload,
                           fmt::format("{} requests of arm {}", summary.count, summary.arm))};
       }
@@ -371,6 +377,7 @@ class Analyser {
 
   const record::RunRecord& run_;
   Options options_;
+  std::optional<AnalysisRules> version_;
   Measure measure_;
   Rule rule_;
   LookPlan looks_;

@@ -6,15 +6,12 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "harness/record/run_record.h"
 #include "harness/record/verdict.h"
+#include "harness/stats/versions.h"
 
 namespace abba::stats {
-
-// Stands in every run file and report; changes whenever a published number could change.
-inline constexpr std::string_view kAnalysisVersion = "abba.analysis/1";
 
 struct Options {
   // Equal code, factors, files and inputs make the run an A/A run from which no speed claim may be
@@ -25,6 +22,8 @@ struct Options {
 // Verdicts of every workload of `run` at the look that its number of complete measured passes
 // reaches, in the order of the manifest, with the coded notes of the analysis (the run's own notes
 // are not repeated).
+// By the rules of the version that the run names; where this program does not know it, every
+// verdict is invalid with N038.
 [[nodiscard]] record::Analysis analyze(const record::RunRecord& run, const Options& options = {});
 
 struct LookDecision {

@@ -10,8 +10,9 @@
 
 #include "harness/stats/estimators.h"
 #include "harness/stats/exposure.h"
-#include "harness/stats/intervals.h"
+#include "harness/stats/negative_controls.h"
 #include "harness/stats/notes.h"
+#include "harness/stats/versions.h"
 #include "harness/stats/wording.h"
 
 namespace abba::stats {
@@ -50,6 +51,12 @@ bool slot_digests_differ(const record::RunRecord& run, const std::string& worklo
     }
   }
   return digests.size() > 1;
+}
+
+// The harm limit where it means something, else 1 %.
+double limit_of(const record::RunRecord& run) {
+  const double harm_limit = run.manifest.success.harm_limit.value_or(kDefaultLimit);
+  return harm_limit > 0 && harm_limit < 1 ? harm_limit : kDefaultLimit;
 }
 
 }  // namespace
@@ -94,9 +101,8 @@ std::vector<record::Note> check_carry_over(const record::RunRecord& run,
                       "order of slots: " + std::string("each arm runs once a block"))};
   }
   verdict.carry_over_effect = std::expm1(mean(values));
-  verdict.carry_over = to_fraction(student_interval(values, kLevel));
-  const double harm_limit = run.manifest.success.harm_limit.value_or(kDefaultLimit);
-  const double limit = harm_limit > 0 && harm_limit < 1 ? harm_limit : kDefaultLimit;
+  verdict.carry_over = to_fraction(condition_interval(run, values, kLevel));
+  const double limit = limit_of(run);
   if (outside(verdict.carry_over, -limit, limit)) {
     return {make_note("N023", verdict.workload,
                       fmt::format("95 % interval {}, limit {}", interval_text(verdict.carry_over),
@@ -119,6 +125,28 @@ std::vector<record::Note> check_exposure(const record::RunRecord& run,
   }
   if (rows.empty()) {
     notes.push_back(make_note("N026", workload, "no reading belongs to a slot"));
+  }
+  return notes;
+}
+
+std::vector<record::Note> check_negative_controls(const record::RunRecord& run,
+                                                  const std::vector<const record::Pass*>& passes,
+                                                  const std::string& workload) {
+  std::vector<record::Note> notes;
+  const double limit = limit_of(run);
+  for (const ControlRow& row : negative_controls(run, passes, workload, limit)) {
+    const std::string of_row = "span " + row.span;
+    if (row.state == ControlState::kNotRecorded) {
+      notes.push_back(make_note("N042", workload, of_row));
+      continue;
+    }
+    const std::string interval = fmt::format("{}: 95 % interval {}, limit {}", of_row,
+                                             interval_text(row.interval), percent(limit));
+    if (row.state == ControlState::kMoved) {
+      notes.push_back(make_note("N040", workload, interval));
+    } else if (row.state == ControlState::kUndecided) {
+      notes.push_back(make_note("N041", workload, interval));
+    }
   }
   return notes;
 }

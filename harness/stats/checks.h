@@ -1,4 +1,5 @@
-// What makes a workload invalid besides its samples: outputs, carry-over, exposure. Each gives
+// What makes a workload invalid or suspect besides its samples: outputs, carry-over, exposure,
+// negative controls. Each gives
 // coded notes; the analysis of times is never switched on any of them.
 #pragma once
 
@@ -26,6 +27,12 @@ inline constexpr double kDefaultLimit = 0.01;
 
 // The judged conditions of exposure.h: N025 beyond a limit, N026 without readings.
 [[nodiscard]] std::vector<record::Note> check_exposure(
+    const record::RunRecord& run, const std::vector<const record::Pass*>& passes,
+    const std::string& workload);
+
+// Spans that the change cannot touch (`success.controls`): N040 if one moved beyond the limit (the
+// harm limit, else 1 %), N041 if it was not shown to stay within, N042 if it was never recorded.
+[[nodiscard]] std::vector<record::Note> check_negative_controls(
     const record::RunRecord& run, const std::vector<const record::Pass*>& passes,
     const std::string& workload);
 

@@ -11,6 +11,7 @@
 #include "harness/stats/description.h"
 #include "harness/stats/estimators.h"
 #include "harness/stats/notes.h"
+#include "harness/stats/versions.h"
 
 namespace abba::stats {
 namespace {
@@ -77,7 +78,9 @@ class Reader {
  public:
   Reader(const record::RunRecord& run, std::string workload, const Measure& measure,
          WorkloadContrasts& out)
-      : run_(run), workload_(std::move(workload)), measure_(measure), out_(out) {}
+      : run_(run), workload_(std::move(workload)), measure_(measure), out_(out) {
+    checks_clock_ = rules_of(run).value_or(AnalysisRules{}).checks_clock_order;
+  }
 
   void read_pass(const record::Pass& pass) {
     std::vector<BlockSummary> clean;
@@ -196,6 +199,9 @@ class Reader {
       if (slot.duplicate_seq) {
         once("N006", where + "two samples of a slot share a number");
       }
+      if (slot.clock_stepped && checks_clock_) {
+        once("N039", where + "the clock went back in a slot");
+      }
       if (slot.unusable > 0) {
         once("N003", where + std::to_string(slot.unusable) + " times are not positive numbers");
       }
@@ -273,6 +279,7 @@ class Reader {
   std::string workload_;
   const Measure& measure_;
   WorkloadContrasts& out_;
+  bool checks_clock_ = true;
   SlotValues a_pass_;
   SlotValues b_pass_;
   SlotValues a_all_;

@@ -1,22 +1,11 @@
 #include "harness/stats/description.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "engine/base/error.h"
 #include "harness/stats/estimators.h"
 
 namespace abba::stats {
-
-int fewest_for_quantile(double p) {
-  ABBA_CHECK(p > 0 && p < 1);
-  int n = 1;
-  while (std::pow(p, n) + std::pow(1 - p, n) > 0.05) {
-    ++n;
-  }
-  return n;
-}
 
 record::ArmSummary describe(std::string arm, int pass, std::vector<double> values,
                             std::int64_t failures) {

@@ -1,5 +1,8 @@
 #include "harness/stats/distributions.h"
 
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/non_central_t.hpp>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstddef>
@@ -27,8 +30,37 @@ double student_upper_p(double t, double df) {
       boost::math::complement(boost::math::students_t_distribution<double>(df), t));
 }
 
+double noncentral_t_upper_p(double t, double df, double shift) {
+  ABBA_CHECK(df >= 1 && std::isfinite(t) && !std::isnan(shift));
+  constexpr double kFar = 37;  // a standard normal beyond it has less than the smallest double
+  if (std::fabs(shift) > kFar && std::fabs(shift) > 4 * std::fabs(t)) {
+    return shift > 0 ? 1.0 : 0.0;
+  }
+  return boost::math::cdf(
+      boost::math::complement(boost::math::non_central_t_distribution<double>(df, shift), t));
+}
+
 double normal_cdf(double z) {
-  return 0.5 * std::erfc(-z / std::sqrt(2.0));
+  return boost::math::cdf(boost::math::normal_distribution<double>(), z);
+}
+
+double binomial_cdf(std::int64_t k, std::int64_t n, double p) {
+  ABBA_CHECK(n >= 1 && p >= 0 && p <= 1);
+  if (k < 0 || k >= n) {
+    return k < 0 ? 0.0 : 1.0;
+  }
+  return boost::math::cdf(boost::math::binomial_distribution<double>(static_cast<double>(n), p),
+                          static_cast<double>(k));
+}
+
+record::Interval proportion_interval(std::int64_t count, std::int64_t total, double level) {
+  ABBA_CHECK(total >= 1 && count >= 0 && count <= total && level > 0 && level < 1);
+  using Binomial = boost::math::binomial_distribution<double>;
+  const auto n = static_cast<double>(total);
+  const auto k = static_cast<double>(count);
+  const double tail = (1 - level) / 2;
+  return {Binomial::find_lower_bound_on_p(n, k, tail), Binomial::find_upper_bound_on_p(n, k, tail),
+          level};
 }
 
 std::vector<double> signed_rank_law(const std::vector<int>& doubled_ranks) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/stats/estimators.h"
-#include "harness/stats/intervals.h"
+#include "harness/stats/versions.h"
 
 namespace abba::stats {
 namespace {
@@ -139,7 +139,7 @@ std::vector<ExposureRow> exposure(const record::RunRecord& run,
     row.limit = condition.limit;
     row.a /= static_cast<double>(row.passes.size());
     row.b /= static_cast<double>(row.passes.size());
-    row.interval = student_interval(differences, kLevel);
+    row.interval = condition_interval(run, differences, kLevel);
     rows.push_back(std::move(row));
   }
   return rows;

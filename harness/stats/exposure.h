@@ -36,7 +36,7 @@ struct ExposureRow {
   std::vector<ExposurePass> passes;
   double a = 0;  // mean over passes
   double b = 0;
-  record::Interval interval;  // 95 %, Student over passes
+  record::Interval interval;  // 95 %, condition_interval over passes
 };
 
 // Conditions that were read in both arms; tainted and failed blocks are left out. Readings of a

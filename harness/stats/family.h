@@ -31,4 +31,15 @@ struct HolmRow {
 // negative or NaN p is never rejected but counts in m. Ties keep the order given.
 [[nodiscard]] std::vector<HolmRow> holm(const std::vector<double>& p_values, double alpha);
 
+struct BenjaminiHochbergRow {
+  double adjusted = -1;  // the smallest rate at which this one would be rejected; -1 = unusable p
+  bool rejected = false;
+};
+
+// Step-up control of the false discovery rate (Benjamini and Hochberg 1995), for exploratory
+// tables: of the rejected, at most the share `rate` is false on average. A negative or NaN p is
+// never rejected but counts in m, as in `holm`.
+[[nodiscard]] std::vector<BenjaminiHochbergRow> benjamini_hochberg(
+    const std::vector<double>& p_values, double rate);
+
 }  // namespace abba::stats

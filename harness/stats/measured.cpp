@@ -22,6 +22,19 @@ bool whole(const record::RunRecord& run, const record::Pass& pass) {
   return !run.manifest.workloads.empty();
 }
 
+// A clock that went back while the slot ran. Programs that give no starts leave them all zero.
+bool clock_stepped(const record::Slot& slot) {
+  for (std::size_t i = 1; i < slot.samples.size(); ++i) {
+    const record::Sample& before = slot.samples[i - 1];
+    const record::Sample& after = slot.samples[i];
+    if ((after.seq > before.seq) != (after.start_ns >= before.start_ns) &&
+        after.start_ns != before.start_ns) {
+      return true;
+    }
+  }
+  return slot.end_ns < slot.start_ns;
+}
+
 // seq -> value of the wanted metric or inner boundary; the outermost time lies in the sample.
 std::map<std::int64_t, double> inner_values(const record::Slot& slot, const Measure& measure) {
   std::map<std::int64_t, double> values;
@@ -116,6 +129,7 @@ SlotValues slot_values(const record::Slot& slot, const record::Block& block,
     result.starts_ns.push_back(sample.start_ns);
     result.seqs.push_back(sample.seq);
   }
+  result.clock_stepped = clock_stepped(slot);
   std::sort(seqs.begin(), seqs.end());
   result.duplicate_seq = std::adjacent_find(seqs.begin(), seqs.end()) != seqs.end();
   return result;

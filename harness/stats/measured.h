@@ -39,6 +39,7 @@ struct SlotValues {
   std::int64_t unusable =
       0;  // zero, negative or not finite; kept out of `values` but never silently
   bool duplicate_seq = false;
+  bool clock_stepped = false;  // starts fall as seq rises, or the slot ends before it starts
 };
 
 [[nodiscard]] SlotValues slot_values(const record::Slot& slot, const record::Block& block,

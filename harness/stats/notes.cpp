@@ -131,6 +131,25 @@ constexpr NoteEntry kNotes[] = {
      "Digests of the outputs taken in the slots differ between slots, though bitwise equality is "
      "registered.",
      "Find why the result changes between requests (an unset input, a race), or register limits."},
+    {"N038", Severity::kInvalid,
+     "This program does not know the version of the analysis that the run names, so it judges "
+     "nothing.",
+     "Use the program that wrote the run, or a newer one."},
+    {"N039", Severity::kInvalid,
+     "The clock stepped: requests of one slot start out of order, or a slot ends before it starts. "
+     "No time of such a clock can be trusted.",
+     "Mend the worker's clock (a steady one never goes back) and run again."},
+    {"N040", Severity::kDoubt,
+     "A negative control moved: a span that the change cannot touch differs between the arms. "
+     "Something else differs too, so the run is suspect.",
+     "Find what else differs between the arms before you believe the primary effect."},
+    {"N041", Severity::kInfo,
+     "A negative control could not be shown to stay equivalent: its interval is wider than the "
+     "limit.",
+     "Nothing if the control is much shorter than the request; else run more passes."},
+    {"N042", Severity::kDoubt,
+     "A negative control is declared, but no slot recorded a span of that name in both arms.",
+     "Name a span that the worker records; a report lists them as parts of a request."},
 };
 
 }  // namespace

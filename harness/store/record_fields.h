@@ -36,7 +36,7 @@ ABBA_FIELDS(Reference, ABBA_F(worker) ABBA_F(settings) ABBA_F(file))
 ABBA_FIELDS(Outputs,
             ABBA_F(rule) ABBA_F(limits) ABBA_F(reference_limits) ABBA_F(stages) ABBA_F(reference))
 ABBA_FIELDS(Success, ABBA_F(claim) ABBA_F(primary) ABBA_F(metric) ABBA_F(boundary) ABBA_F(at_least)
-                         ABBA_F(harm_limit) ABBA_F(confidence))
+                         ABBA_F(harm_limit) ABBA_F(confidence) ABBA_F(controls))
 ABBA_FIELDS(DeviceWish,
             ABBA_F(wanted) ABBA_F(compute_capability) ABBA_F(sm_count) ABBA_F(memory_bytes))
 ABBA_FIELDS(AffinityWish, ABBA_F(cpus) ABBA_F(numa_node) ABBA_F(bind_memory))

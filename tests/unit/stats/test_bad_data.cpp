@@ -189,6 +189,33 @@ TEST(BadData, many_failed_requests_are_fatal_a_few_are_a_doubt) {
   expect_invalid(run, "N011");
 }
 
+TEST(BadData, a_million_samples_of_which_two_in_five_failed) {
+  synthetic::Spec spec;
+  spec.workloads = {"w1", "w2", "w3", "w4", "w5"};
+  spec.requests = 1042;
+  spec.effect = -0.05;
+  RunRecord run = synthetic::make_run(spec);
+  std::int64_t samples = 0;
+  for (auto& pass : run.passes) {
+    for (auto& block : pass.blocks) {
+      for (auto& slot : block.slots) {
+        for (auto& sample : slot.samples) {
+          sample.status =
+              ++samples % 5 < 2 ? record::SampleStatus::kFailed : record::SampleStatus::kOk;
+        }
+      }
+    }
+  }
+  EXPECT_GE(samples, 1'000'000);
+  expect_invalid(run, "N011");
+}
+
+TEST(BadData, a_clock_that_went_back) {
+  RunRecord run = good_run();
+  first_block(run).slots[1].samples[9].start_ns = 5;
+  expect_invalid(run, "N039");
+}
+
 TEST(BadData, harm_limits_without_meaning) {
   for (const double limit : {0.0, -0.1, 1.0, 5.0, std::numeric_limits<double>::quiet_NaN()}) {
     RunRecord run = good_run();

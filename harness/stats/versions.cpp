@@ -1,0 +1,35 @@
+#include "harness/stats/versions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/stats/intervals.h"
+
+namespace abba::stats {
+
+std::optional<AnalysisRules> rules_of(const record::RunRecord& run) {
+  const std::string_view named = run.analysis_version;
+  if (named.empty() || named == kAnalysisVersion) {
+    return AnalysisRules{};
+  }
+  if (named == "abba.analysis/1") {
+    return AnalysisRules{.version = "abba.analysis/1",
+                         .fewest_for_p95 = 59,
+                         .judges_constant_differences = false,
+                         .checks_clock_order = false};
+  }
+  return std::nullopt;
+}
+
+record::Interval condition_interval(const record::RunRecord& run, const std::vector<double>& values,
+                                    double level) {
+  const bool constant = values.size() >= 2 && std::isfinite(values.front()) &&
+                        std::all_of(values.begin(), values.end(),
+                                    [&](double value) { return value == values.front(); });
+  if (constant && rules_of(run).value_or(AnalysisRules{}).judges_constant_differences) {
+    return {values.front(), values.front(), level};
+  }
+  return student_interval(values, level);
+}
+
+}  // namespace abba::stats

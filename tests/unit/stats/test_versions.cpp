@@ -1,0 +1,163 @@
+// A run keeps the version of the analysis that it names; and what version 2 added.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "harness/stats/analyze.h"
+#include "harness/stats/negative_controls.h"
+#include "tests/unit/stats/synthetic_run.h"
+
+namespace abba::stats {
+namespace {
+
+using record::Analysis;
+using record::RunRecord;
+using record::Word;
+
+RunRecord run_of_version(const std::string& version, synthetic::Spec spec = {}) {
+  RunRecord run = synthetic::make_run(spec);
+  run.analysis_version = version;
+  return run;
+}
+
+bool has_note(const Analysis& analysis, const std::string& code) {
+  return std::any_of(analysis.notes.begin(), analysis.notes.end(),
+                     [&](const auto& note) { return note.code == code; });
+}
+
+TEST(Versions, a_run_keeps_the_one_it_names) {
+  EXPECT_EQ(analyze(run_of_version("")).version, kAnalysisVersion);
+  for (const std::string version : {"abba.analysis/1", "abba.analysis/2"}) {
+    const Analysis analysis = analyze(run_of_version(version));
+    EXPECT_EQ(analysis.version, version);
+    EXPECT_FALSE(has_note(analysis, "N038"));
+  }
+}
+
+TEST(Versions, an_unknown_one_is_invalid_and_says_so) {
+  const Analysis analysis = analyze(run_of_version("abba.analysis/99"));
+  EXPECT_EQ(analysis.version, "abba.analysis/99");
+  EXPECT_TRUE(has_note(analysis, "N038"));
+  for (const auto& verdict : analysis.verdicts) {
+    EXPECT_EQ(verdict.word, Word::kInvalid);
+    EXPECT_EQ(verdict.reason.substr(0, 4), "N038");
+    EXPECT_DOUBLE_EQ(verdict.p_difference, -1);
+  }
+  EXPECT_FALSE(stop_at_look(run_of_version("abba.analysis/99")) &&
+               complete_passes(run_of_version("abba.analysis/99")) < 12);
+}
+
+// Between 59 and 71 requests a p95 has a one-sided bound and no two-sided interval: version 1 kept
+// silent there.
+TEST(Versions, the_second_asks_72_requests_of_a_p95) {
+  synthetic::Spec spec;
+  spec.passes = 6;
+  spec.looks = {6};
+  spec.blocks = 1;
+  spec.requests = 5;  // 60 of each arm
+  EXPECT_FALSE(has_note(analyze(run_of_version("abba.analysis/1", spec)), "N030"));
+  EXPECT_TRUE(has_note(analyze(run_of_version("abba.analysis/2", spec)), "N030"));
+  spec.requests = 6;  // 72
+  EXPECT_FALSE(has_note(analyze(run_of_version("abba.analysis/2", spec)), "N030"));
+}
+
+// Conditions are read in steps, so all passes can differ by exactly the same: no spread, and the
+// surest difference there is. Version 1 saw it only if rounding gave it some spread.
+TEST(Versions, the_second_judges_conditions_that_never_vary) {
+  const auto with_company = [](const std::string& version, double of_b) {
+    RunRecord run = run_of_version(version, {.effect = -0.05});
+    for (const auto& pass : run.passes) {
+      for (const auto& block : pass.blocks) {
+        for (const auto& slot : block.slots) {
+          const auto wall = static_cast<double>(slot.end_ns - slot.start_ns);
+          run.environment.push_back({slot.id, slot.end_ns, "after", "foreign.cpu",
+                                     slot.arm == "B" ? of_b * wall : 0.0, "ns", ""});
+        }
+      }
+    }
+    return analyze(run);
+  };
+  EXPECT_EQ(with_company("abba.analysis/2", 0.25).verdicts[0].word, Word::kInvalid);
+  EXPECT_TRUE(has_note(with_company("abba.analysis/2", 0.25), "N025"));
+  EXPECT_EQ(with_company("abba.analysis/2", 0).verdicts[0].word, Word::kImproved);
+  EXPECT_EQ(with_company("abba.analysis/1", 0.25).verdicts[0].word, Word::kImproved);
+}
+
+TEST(Versions, the_second_does_not_trust_a_clock_that_went_back) {
+  for (const std::string version : {"abba.analysis/1", "abba.analysis/2"}) {
+    RunRecord run = run_of_version(version);
+    auto& slot = run.passes[3].blocks[0].slots[1];
+    for (std::size_t i = 10; i < slot.samples.size(); ++i) {
+      slot.samples[i].start_ns -= 3'600'000'000'000;  // an hour, in the middle of a slot
+    }
+    const auto verdict = analyze(run).verdicts[0];
+    EXPECT_EQ(verdict.word == Word::kInvalid, version == "abba.analysis/2") << version;
+    EXPECT_EQ(verdict.reason.substr(0, 4) == "N039", version == "abba.analysis/2");
+  }
+  RunRecord run = run_of_version("");
+  auto& slot = run.passes[3].blocks[0].slots[1];
+  std::swap(slot.start_ns, slot.end_ns);
+  EXPECT_EQ(analyze(run).verdicts[0].reason.substr(0, 4), "N039");
+  for (auto& sample : run.passes[3].blocks[0].slots[0].samples) {
+    sample.start_ns = 0;  // a program that gives no starts
+  }
+  std::swap(slot.start_ns, slot.end_ns);
+  EXPECT_NE(analyze(run).verdicts[0].word, Word::kInvalid);
+  std::reverse(slot.samples.begin(), slot.samples.end());  // storage order is no clock
+  EXPECT_NE(analyze(run).verdicts[0].word, Word::kInvalid);
+}
+
+// A span "parse" of 0.1 ms a request in every slot, `factor` times as long in B.
+RunRecord with_control(double factor, double sd, bool record_it = true) {
+  RunRecord run = run_of_version("");
+  run.manifest.success.controls = {"parse"};
+  base::Random random(5);
+  for (auto& pass : run.passes) {
+    for (auto& block : pass.blocks) {
+      for (auto& slot : block.slots) {
+        const double mean_ns =
+            1e5 * (slot.arm == "B" ? factor : 1) * std::exp(sd * random.normal());
+        if (record_it) {
+          slot.spans.push_back({-1, "parse", "outer", 0, std::int64_t(20 * mean_ns), 20});
+        }
+      }
+    }
+  }
+  return run;
+}
+
+TEST(NegativeControls, one_that_moves_makes_the_run_suspect) {
+  const Analysis moved = analyze(with_control(1.1, 0.01));
+  EXPECT_TRUE(has_note(moved, "N040"));
+  EXPECT_NE(moved.verdicts[0].word, Word::kInvalid);  // suspect, not invalid
+  const Analysis still = analyze(with_control(1, 0.01));
+  EXPECT_FALSE(has_note(still, "N040") || has_note(still, "N041") || has_note(still, "N042"));
+  EXPECT_TRUE(has_note(analyze(with_control(1, 0.3)), "N041"));
+  EXPECT_TRUE(has_note(analyze(with_control(1, 0.01, false)), "N042"));
+}
+
+TEST(NegativeControls, are_compared_pass_by_pass_and_below_the_limit_may_differ) {
+  const RunRecord run = with_control(1.1, 0.01);
+  std::vector<const record::Pass*> passes;
+  for (const auto& pass : run.passes) {
+    passes.push_back(&pass);
+  }
+  const auto rows = negative_controls(run, passes, "small", 0.02);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].passes, 12);
+  EXPECT_NEAR(rows[0].effect, 0.1, 0.01);
+  EXPECT_EQ(rows[0].state, ControlState::kMoved);
+  EXPECT_EQ(negative_controls(run, passes, "small", 0.5)[0].state, ControlState::kStill);
+  EXPECT_EQ(negative_controls(run, {passes[0]}, "small", 0.02)[0].state,
+            ControlState::kNotRecorded);
+}
+
+// Totals that never vary are a difference too.
+TEST(NegativeControls, one_that_moves_by_exactly_the_same_is_seen) {
+  EXPECT_TRUE(has_note(analyze(with_control(1.1, 0)), "N040"));
+  EXPECT_FALSE(has_note(analyze(with_control(1, 0)), "N040"));
+}
+
+}  // namespace
+}  // namespace abba::stats
