@@ -49,4 +49,18 @@ int passes_for_equivalence(double margin, double sd, double alpha, double power)
   return fewest(margin, sd, alpha, (1 + power) / 2);
 }
 
+double two_sided_power(int passes, double effect, double alpha) {
+  const double size = std::fabs(effect);
+  return one_sided_power(passes, size, alpha / 2) + one_sided_power(passes, -size, alpha / 2);
+}
+
+double one_sided_power(int passes, double effect, double alpha) {
+  if (passes < 2 || !std::isfinite(effect) || !(alpha > 0) || !(alpha < 1)) {
+    return 0;
+  }
+  const double df = passes - 1;
+  return noncentral_t_upper_p(student_quantile(1 - alpha, df), df,
+                              effect * std::sqrt(static_cast<double>(passes)));
+}
+
 }  // namespace abba::stats

@@ -21,4 +21,10 @@ inline constexpr int kMostPasses = 10000;  // beyond it "needed" is unknown
 [[nodiscard]] int passes_for_equivalence(double margin, double sd, double alpha,
                                          double power = kPlannedPower);
 
+// Exact: how often a true difference of `effect` pass-sd is found by the t-test of `passes` pass
+// values, two-sided at `alpha` (either direction counts) or one-sided. Noncentral t with P - 1
+// degrees of freedom and noncentrality effect sqrt(P). 0 below two passes; 0 < alpha < 1.
+[[nodiscard]] double two_sided_power(int passes, double effect, double alpha);
+[[nodiscard]] double one_sided_power(int passes, double effect, double alpha);
+
 }  // namespace abba::stats
