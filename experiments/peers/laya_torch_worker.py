@@ -74,6 +74,9 @@ class LayaTorch(abba_worker.Worker):
                     raise Refused("bad_settings", f"threads is {value!r}, accepted is 1 to 256")
             elif value not in SETTINGS.get(key, []):
                 raise Refused("bad_settings", f"{key} = {value!r}: accepted are threads and {SETTINGS}")
+        for name, path in files.items():
+            if not os.path.exists(path):
+                raise Refused("bad_input", f"{name}: {path} does not exist; make it, or name another path")
         self.agents, self.files, self.request_of, self.last = {}, files, {}, None
         threads = settings.get("threads", 1)
         import torch

@@ -50,7 +50,9 @@ std::string variants_repeatable(Bench& bench) {
   request.requests = 2;
   std::string first;
   for (int i = 0; i < 2; ++i) {
-    parse_prepare(subject.ask(prepare_request(workload, 11)), "worker");
+    const base::Json answer = subject.ask_or_error(prepare_request(workload, 11));
+    if (answer_type(answer) == "error") throw NotDeclared{"it refuses to vary its input (rotate)"};
+    parse_prepare(answer, "worker");
     const std::string digest = bench.ask_slot(subject, request).digest;
     if (i > 0 && digest != first) {
       throw Broken{"prepared twice with one seed, the second variant has two digests", ""};
