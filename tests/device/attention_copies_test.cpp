@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "engine/cuda/kernels/attention_wrapper.h"
-#include "tests/device/attention_launcher.h"
+#include "tests/device/launcher.h"
 
 namespace abba::device {
 namespace {

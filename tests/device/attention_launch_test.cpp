@@ -1,7 +1,7 @@
 // The attention launchers themselves: every tile gives the same bits in one launch, empty problems
 // launch nothing, lengths out of range are clamped.
 #include "engine/cuda/kernels/attention_wrapper.h"
-#include "tests/device/attention_launcher.h"
+#include "tests/device/launcher.h"
 
 namespace abba::device {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "tests/device/attention_launcher.h"
+#include "tests/device/launcher.h"
 
 namespace abba::device {
 namespace {

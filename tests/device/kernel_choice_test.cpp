@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "engine/cuda/backend.h"
 #include "engine/cuda/cuda_backend.h"
@@ -25,14 +26,17 @@ using model::testing::run;
 class KernelChoice : public NetworkTest {
  protected:
   using Attempts = std::map<std::string, int>;
+  using Names = std::set<std::string>;
   // Counts how often each kernel was tried; those of `broken` cannot be loaded.
-  static cuda::KernelLoader counting(Attempts& attempts, const std::string& broken) {
+  static cuda::KernelLoader counting(Attempts& attempts, const Names& broken) {
     return [&attempts, broken](const KernelRow& kernel) -> std::string {
       ++attempts[std::string(kernel.name)];
-      if (kernel.name == broken) return "made to fail by a test";
+      if (broken.contains(std::string(kernel.name))) return "made to fail by a test";
       return cuda::load_kernel(kernel);
     };
   }
+  // Every kernel that another can stand in for, of every source that has such ones.
+  [[nodiscard]] Names replaceable() const;
   Instance with(const ops::Choices& choices, const cuda::KernelLoader& loader) {
     cuda::Settings settings;
     settings.precision = GetParam().way.precision;
@@ -90,7 +94,7 @@ void KernelChoice::expect_substitute(const std::string& broken, const ops::Choic
                                      const ops::Choices& substitute) {
   Attempts attempts;
   testing::internal::CaptureStderr();
-  Instance failing = with(asked, counting(attempts, broken));
+  Instance failing = with(asked, counting(attempts, {broken}));
   const Outcome got = run(*failing.network, batch().batch);
   const Outcome again = run(*failing.network, batch().batch);
   // Other shapes ask again; the answer is remembered.
@@ -129,12 +133,61 @@ TEST_P(KernelChoice, a_kernel_that_cannot_be_loaded_is_replaced_once_and_reporte
                     substitute);
 }
 
+KernelChoice::Names KernelChoice::replaceable() const {
+  const Precision precision = GetParam().way.precision;
+  Names names;
+  for (const auto variant : {ops::RopeVariant::kR1H4, ops::RopeVariant::kR1H8,
+                             ops::RopeVariant::kR2H4, ops::RopeVariant::kRowBlock32}) {
+    names.emplace(cuda::rope_kernel_of(variant, precision).name);
+  }
+  names.emplace(cuda::bias_kernel_of(ops::BiasVariant::kRows2d, precision).name);
+  if (is_bf16()) {  // fp32 has one attention kernel, and the library's gated product alone
+    names.emplace(cuda::attention_kernel(cuda::AttentionTile::kRows16, precision).name);
+    names.emplace(cuda::attention_kernel(cuda::AttentionTile::kRows64, precision).name);
+    const auto tile = cuda::best_gated_tile(3 * 160, config().intermediate_size);
+    names.emplace(cuda::gated_product_kernel(tile).name);
+  }
+  return names;
+}
+
+// Whole sources at once: every kernel is tried once and said once, and the request goes on with
+// what stands in for them, of the same bits.
+TEST_P(KernelChoice, sources_that_cannot_be_loaded_are_replaced_whole) {
+  const Names broken = replaceable();
+  ops::Choices asked;
+  asked.bias = ops::BiasVariant::kRows2d;
+  ops::Choices substitute = asked;
+  substitute.rope = ops::RopeVariant::kRowBlock32Div64;
+  substitute.bias = ops::BiasVariant::kStridedDiv64;
+  Attempts attempts;
+  testing::internal::CaptureStderr();
+  Instance failing = with(asked, counting(attempts, broken));
+  const Outcome got = run(*failing.network, batch().batch);
+  run(*failing.network, model::random_batch(config(), {1, 33, 2}, 3));
+  EXPECT_TRUE(same_bits(got, run(*failing.network, batch().batch)));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(failing.network->prepare(batch().batch.shape).choices, substitute);
+
+  const Report report = cuda::report_of(*failing.backend);
+  EXPECT_GE(report.unavailable_kernels.size(), 2U);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n')),
+            report.unavailable_kernels.size())
+      << log;
+  for (const auto& kernel : report.unavailable_kernels) {
+    EXPECT_TRUE(broken.contains(kernel.name)) << kernel.name;
+    EXPECT_EQ(attempts[kernel.name], 1) << kernel.name;
+  }
+  for (const std::string& name : broken) EXPECT_FALSE(has(report.loaded_kernels, name)) << name;
+  Instance sound = make_instance(GetParam(), substitute);
+  EXPECT_TRUE(same_bits(got, run(*sound.network, batch().batch)));
+}
+
 // A plan says so in words.
 TEST_P(KernelChoice, the_plan_says_what_was_replaced) {
   Attempts attempts;
   const ops::Choices asked;
   const std::string broken(cuda::rope_kernel_of(asked.rope, GetParam().way.precision).name);
-  Instance failing = with(asked, counting(attempts, broken));
+  Instance failing = with(asked, counting(attempts, {broken}));
   const std::string note = failing.network->prepare(batch().batch.shape).note;
   EXPECT_NE(note.find("rope: r1_h4 is unavailable"), std::string::npos) << note;
   EXPECT_NE(note.find("made to fail by a test"), std::string::npos) << note;
@@ -147,7 +200,7 @@ TEST_P(KernelChoice, an_attention_tile_that_cannot_be_loaded_is_replaced) {
                           cuda::AttentionTile::kRows128}) {
     Attempts attempts;
     const std::string broken(cuda::attention_kernel(tile, Precision::kBf16).name);
-    Instance failing = with({}, counting(attempts, broken));
+    Instance failing = with({}, counting(attempts, {broken}));
     Instance sound = make_instance(GetParam());
     EXPECT_TRUE(same_bits(run(*failing.network, batch().batch), run(*sound.network, batch().batch)))
         << broken;
@@ -162,7 +215,7 @@ TEST_P(KernelChoice, a_gated_tile_that_cannot_be_loaded_is_replaced) {
   const model::Batch few = model::random_batch(config(), {2, 60, 3}, 22);
   const auto tile = cuda::best_gated_tile(2 * 60, config().intermediate_size);
   const std::string broken(cuda::gated_product_kernel(tile).name);
-  Instance failing = with({}, counting(attempts, broken));
+  Instance failing = with({}, counting(attempts, {broken}));
   Instance sound = make_instance(GetParam());
   EXPECT_EQ(run(*failing.network, few), run(*sound.network, few)) << broken;
   EXPECT_EQ(attempts[broken], 1) << broken;
@@ -173,7 +226,7 @@ TEST_P(KernelChoice, a_gated_tile_that_cannot_be_loaded_is_replaced) {
 TEST_P(KernelChoice, a_kernel_without_a_substitute_is_an_error_with_its_name) {
   Attempts attempts;
   const std::string broken = is_bf16() ? "add_norm_bf16" : "add_norm_fp32";
-  Instance failing = with({}, counting(attempts, broken));
+  Instance failing = with({}, counting(attempts, {broken}));
   for (int time = 0; time < 2; ++time) {
     try {
       failing.network->prepare(batch().batch.shape);

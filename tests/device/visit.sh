@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # visit.sh STAGE... : runs a bundle made by make_visit.sh on a machine with a GPU and nothing else of
-# the project. Stages: ops, sanitizer, networks, parity, bisector, speed. They run at once, each into a log of
+# the project. Stages: ops, sanitizer, networks, parity, text, bisector, speed. They run at once, each into a log of
 # its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
 # VISIT_CONFIGS="tiny student" narrows the networks. Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
 set -uo pipefail
@@ -98,8 +98,8 @@ run_sanitizer() {
 run_networks() {
   local config
   for config in "${configs[@]}"; do
-    stage "network_bits_$config" 240 bash -c "each_test '*/Bits.*/${config}_cuda*'"
-    stage "network_checks_$config" 240 "$tests" \
+    stage "network_bits_$config" 400 bash -c "each_test '*/Bits.*/${config}_cuda*'"
+    stage "network_checks_$config" 400 "$tests" \
       --gtest_filter="*Checks.*/${config}_cuda*:*Controls.*/${config}_cuda*:*Decisions.*/${config}_cuda*"
   done
 }
@@ -107,7 +107,7 @@ run_networks() {
 run_parity() {
   local config
   for config in "${configs[@]}"; do
-    stage "parity_$config" 240 "$bundle/bin/abba_parity" --config "$config"
+    stage "parity_$config" 400 "$bundle/bin/abba_parity" --config "$config"
   done
 }
 
@@ -115,6 +115,11 @@ run_bisector() {
   stage bisector 240 python3 "$bundle/data/parity_bisector.py" --checkpoint \
     "$ABBA_DEVICE_CHECKPOINTS/english" --engine "$bundle/bin/abba_layers" --fixtures "$bundle/data/fixtures" \
     --out "$logs/bisector"
+}
+
+run_text() {
+  stage text 400 env ABBA_REQUIRE_ORACLE=1 python3 "$bundle/data/tree/tests/device/text_decisions.py" \
+    --decide "$bundle/bin/abba_decide_lines" --laya "$bundle/bin/abba-laya" --checkpoints "$bundle/data/text_checkpoints"
 }
 
 # Times and timed algorithms mean something on an idle GPU alone: ask for this stage by itself.
@@ -144,6 +149,7 @@ table() {
   echo "-- failed tests"
   grep -hE '^\[  FAILED  \].* ms\)' "$logs"/*.log | sed 's/, where GetParam.*(/ (/' | sort -u | head -60
   grep -hE '^(check |decisions|record|tolerance)|ERROR SUMMARY|RACECHECK SUMMARY' "$logs"/*.log | cut -c1-170 | head -70
+  grep -h 'questions' "$logs"/text.log 2>/dev/null | cut -c1-200
   grep -hE ' encoder min|device memory' "$logs"/speed.log 2>/dev/null | cut -c1-200
   grep -hE 'branches .*free|unavailable' "$logs"/parity_*.log 2>/dev/null | cut -c1-200
 }
@@ -163,6 +169,7 @@ for wanted in "$@"; do
   case "$wanted" in
     networks) run_networks ;;
     parity) run_parity ;;
+    text) run_text ;;
     bisector) run_bisector ;;
     speed) run_speed ;;
     ops | sanitizer) ;;

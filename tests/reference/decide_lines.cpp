@@ -1,16 +1,17 @@
-// abba_decide_lines CHECKPOINT [fp32 | bf16]: the C++ side of tests/reference/parity.py. Reads one
-// request a line from standard input, {"state":, "questions":, "max_len":, "head_max_len":} (the
-// budgets may be missing), and prints one line for each: {"rows": [{"ids":, "markers":, "logits":,
-// "act":, "p":}, ...], "answers":, "usage":} or {"refused": reason}. One CPU thread.
+// abba_decide_lines CHECKPOINT [fp32 | bf16 [cpu | cuda]]: the C++ side of
+// tests/reference/parity.py and of tests/device/text_decisions.py. Reads one request a line from
+// standard input, {"state":, "questions":, "max_len":, "head_max_len":} (the budgets may be
+// missing), and prints one line for each: {"rows": [{"ids":, "markers":, "logits":, "act":, "p":},
+// ...], "answers":, "usage":} or {"refused": reason}. One CPU thread.
 #include <iostream>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include "engine/base/error.h"
-#include "engine/cpu/backend.h"
 #include "engine/runtime/runtime.h"
 #include "engine/runtime/wire.h"
+#include "experiments/laya/engine_backend.h"
 
 namespace {
 
@@ -65,16 +66,18 @@ int run(runtime::Runtime& engine) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view precision = argc == 3 ? argv[2] : "fp32";
-  if (argc < 2 || argc > 3 || (precision != "fp32" && precision != "bf16")) {
-    std::cerr << "usage: abba_decide_lines CHECKPOINT [fp32 | bf16] < REQUESTS\n";
+  const std::string_view precision = argc > 2 ? argv[2] : "fp32";
+  const std::string_view backend = argc > 3 ? argv[3] : "cpu";
+  if (argc < 2 || argc > 4 || (precision != "fp32" && precision != "bf16") ||
+      (backend != "cpu" && backend != "cuda")) {
+    std::cerr << "usage: abba_decide_lines CHECKPOINT [fp32 | bf16 [cpu | cuda]] < REQUESTS\n";
     return 2;
   }
   try {
-    abba::cpu::Settings settings;
-    settings.precision =
-        precision == "fp32" ? abba::ops::Precision::kFp32 : abba::ops::Precision::kBf16;
-    runtime::LoadedModel model(argv[1], abba::cpu::make_backend(settings));
+    abba::laya::EngineSettings settings;
+    settings.backend = backend;
+    settings.cpu.precision = abba::ops::precision_by_name(precision);
+    runtime::LoadedModel model(argv[1], abba::laya::make_backend(settings));
     return run(model.runtime);
   } catch (const abba::base::Error& error) {
     std::cerr << error.what() << '\n';

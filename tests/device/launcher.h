@@ -1,4 +1,4 @@
-// The fixture of the tests that call attention's launchers without a backend. CUDA builds only.
+// The fixtures of the tests that call launchers without a backend. CUDA builds only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,28 +32,34 @@ class Uploaded {
   std::size_t shift_;
 };
 
-class AttentionLaunch : public EveryWay {
+class Launcher : public EveryWay {
  protected:
   void SetUp() override;
   [[nodiscard]] cuda::LaunchContext context() {
     return {stream_->get(), *kernels_, state_, GetParam().precision, ops::Handles::kResolved};
   }
   [[nodiscard]] std::int64_t size() const { return is_bf16() ? 2 : 4; }
+  // Waits; the values at `at`, act of `shape`.
+  Buffer read(const std::byte* at, const Shape& shape);
+
+  std::unique_ptr<cuda::Stream> stream_;
+  std::unique_ptr<cuda::KernelSet> kernels_;
+  cuda::LaunchState state_;
+};
+
+class AttentionLaunch : public Launcher {
+ protected:
+  void SetUp() override;
   // `launch(out)` on fresh NaN memory for [rows, kLauncherWidth]; what it wrote.
   template <typename Launch>
   Buffer run(std::int64_t rows, Launch launch) {
     const Uploaded out = fresh_output(rows);
     launch(static_cast<void*>(out.data()));
-    return result(out.data(), rows);
+    return read(out.data(), Shape{rows, kLauncherWidth});
   }
-
-  std::unique_ptr<cuda::Stream> stream_;
-  std::unique_ptr<cuda::KernelSet> kernels_;
-  cuda::LaunchState state_;
 
  private:
   [[nodiscard]] Uploaded fresh_output(std::int64_t rows) const;
-  Buffer result(const std::byte* out, std::int64_t rows);
 };
 
 }  // namespace abba::device

@@ -1,4 +1,4 @@
-#include "tests/device/attention_launcher.h"
+#include "tests/device/launcher.h"
 
 #include <cuda_runtime_api.h>
 
@@ -18,11 +18,26 @@ Uploaded::Uploaded(const Buffer& values, std::size_t shift)
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
-void AttentionLaunch::SetUp() {
+void Launcher::SetUp() {
   EveryWay::SetUp();
   if (IsSkipped() || HasFatalFailure()) return;
   stream_ = std::make_unique<cuda::Stream>();
   kernels_ = std::make_unique<cuda::KernelSet>(cuda::all_kernels(), "test", cuda::load_kernel);
+}
+
+Buffer Launcher::read(const std::byte* at, const Shape& shape) {
+  stream_->synchronize();
+  EXPECT_EQ(state_.first_error, 0) << state_.failed;
+  Buffer values(act(), shape);
+  EXPECT_EQ(
+      cudaMemcpy(values.view().data(), at, values.view().size_bytes(), cudaMemcpyDeviceToHost),
+      cudaSuccess);
+  return values;
+}
+
+void AttentionLaunch::SetUp() {
+  Launcher::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
   for (const cuda::AttentionTile tile : kTiles) {
     ASSERT_TRUE(kernels_->is_available(cuda::attention_kernel(tile, GetParam().precision)));
   }
@@ -35,16 +50,6 @@ Uploaded AttentionLaunch::fresh_output(std::int64_t rows) const {
   Buffer buffer(act(), Shape{rows, kLauncherWidth});
   buffer.poison();
   return Uploaded(buffer);
-}
-
-Buffer AttentionLaunch::result(const std::byte* out, std::int64_t rows) {
-  stream_->synchronize();
-  EXPECT_EQ(state_.first_error, 0) << state_.failed;
-  Buffer values(act(), Shape{rows, kLauncherWidth});
-  EXPECT_EQ(
-      cudaMemcpy(values.view().data(), out, values.view().size_bytes(), cudaMemcpyDeviceToHost),
-      cudaSuccess);
-  return values;
 }
 
 }  // namespace abba::device
