@@ -11,6 +11,7 @@
 
 #ifdef ABBA_WITH_CUDA
 #include "engine/cuda/backend.h"
+#include "engine/cuda/device_cache.h"
 #include "engine/cuda/exactness.h"
 #include "engine/cuda/pin_products.h"
 #include "engine/cuda/stopwatch.h"
@@ -75,6 +76,12 @@ DeviceTimer cuda_timer(ops::Backend& backend) {
   return [watch = std::make_shared<cuda::Stopwatch>(backend)](const std::function<void()>& issue) {
     return watch->device_ns(issue);
   };
+}
+
+DeviceFlush cuda_flush() {
+  const auto cache = std::make_shared<cuda::DeviceCache>();
+  return {[cache] { cache->flush(); }, [cache] { return cache->walk_ns(); },
+          static_cast<double>(cache->flushed_bytes())};
 }
 
 Json names(const std::vector<std::string>& list) {
@@ -158,6 +165,9 @@ Json cuda_report_json(const ops::Backend&) {
 DeviceTimer cuda_timer(ops::Backend&) {
   refuse_cuda();
 }
+DeviceFlush cuda_flush() {
+  refuse_cuda();
+}
 void print_cuda_rows(const ops::Backend&) {
   refuse_cuda();
 }
@@ -205,6 +215,10 @@ DeviceTimer device_timer(ops::Backend& backend) {
     return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
         .count();
   };
+}
+
+DeviceFlush device_flush(const ops::Backend& backend) {
+  return backend.name() == "cuda" ? cuda_flush() : DeviceFlush{};
 }
 
 void print_pinned_rows(const ops::Backend& backend) {

@@ -39,6 +39,16 @@ std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::in
 using DeviceTimer = std::function<double(const std::function<void()>& issue)>;
 DeviceTimer device_timer(ops::Backend& backend);
 
+// The cache of the device that a backend runs on, emptied between two requests: by DeviceCache for
+// a GPU. Throws Error(kBroken) if it cannot be.
+struct DeviceFlush {
+  std::function<void()> flush;
+  std::function<double()> walk_ns;  // over a small memory that a flush does not touch
+  double flushed_bytes = 0;
+};
+// No function in it for the CPU, whose caches the worker kit empties.
+DeviceFlush device_flush(const ops::Backend& backend);
+
 // Prints lines for the committed table of matrix product algorithms: every product `backend` has
 // planned, timed. Each is preceded by a comment with its times. Throws Error(kBadInput) for the
 // CPU.

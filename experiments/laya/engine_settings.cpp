@@ -141,11 +141,10 @@ ops::Choices read_choices(const std::map<std::string, std::string>& levels) {
   return choices;
 }
 
-void check_factors(const std::map<std::string, std::string>& levels, const std::string& backend) {
-  for (const auto& [factor, level] : levels) {
+void check_factors(const std::set<std::string>& named, const std::string& backend) {
+  for (const std::string& factor : named) {
     const std::string_view owner = ops::variant_table(factor).backend;
-    // The kit fills in the default of every factor; only another level was asked for by somebody.
-    if (owner.empty() || owner == backend || level == ops::level_of({}, factor)) continue;
+    if (owner.empty() || owner == backend) continue;
     throw Error(ErrorCode::kBadInput, "factors",
                 "name \"" + factor + "\", which the backend \"" + std::string(owner) +
                     "\" has and \"" + backend + "\" has not: leave it out");

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ base::Json settings_json(const EngineSettings& settings);
 // Levels by factor name laid over the defaults. Throws Error(kBadInput) for unknown names.
 ops::Choices read_choices(const std::map<std::string, std::string>& levels);
 // Throws Error(kBadInput) if one of the factors named belongs to another backend.
-void check_factors(const std::map<std::string, std::string>& levels, const std::string& backend);
+void check_factors(const std::set<std::string>& named, const std::string& backend);
 // The levels of the factors that the backend has.
 std::map<std::string, std::string> choices_map(const ops::Choices& choices,
                                                const std::string& backend);

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <numeric>
+#include <filesystem>
 #include <span>
 
 #include "engine/base/error.h"
 #include "engine/base/source_stamp.h"
 #include "engine/cpu/isa.h"
-#include "experiments/laya/engine_backend.h"
-#include "experiments/laya/published_stage.h"
+#include "experiments/laya/output_stages.h"
 
 namespace abba::laya {
 
@@ -23,29 +21,6 @@ namespace {
 
 constexpr const char* kModel = "model";
 constexpr const char* kEncoder = "encoder";
-constexpr const char* kDefaultCheckpoint = "checkpoint";  // the files entry of most workloads
-
-// The stages of outputs(): what the heads read, what they answer, the order of ranked rows (and
-// kPublished).
-constexpr const char* kConsumed = "consumed";
-constexpr const char* kLogits = "logits";
-constexpr const char* kActions = "action_logits";
-constexpr const char* kRanking = "ranking";
-
-std::int64_t size_of(const auto& container) {
-  return static_cast<std::int64_t>(container.size());
-}
-
-bool wanted(const std::vector<std::string>& stages, const char* stage) {
-  return stages.empty() || std::find(stages.begin(), stages.end(), stage) != stages.end();
-}
-
-Tensor ranking_tensor(const std::vector<std::int32_t>& order) {
-  Tensor tensor{kRanking, "I32", {size_of(order)}, std::string(order.size() * 4, '\0'), {}};
-  std::memcpy(tensor.data.data(), order.data(), tensor.data.size());
-  tensor.values.assign(order.begin(), order.end());
-  return tensor;
-}
 
 // Expected level of one row: sum of i * p_i, p the softmax of its logits over the score
 // temperature.
@@ -59,6 +34,17 @@ double expected_level(const float* logits, std::int32_t count, double temperatur
     weighted += i * p;
   }
   return weighted / total;
+}
+
+// Of an entry that no workload of this load may ever use, too.
+void require_files(const std::map<std::string, std::string>& files) {
+  for (const auto& [name, path] : files) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) {
+      throw Refused("bad_input", "files." + name + ": \"" + path +
+                                     "\" does not exist: name a file or folder that does");
+    }
+  }
 }
 
 abba_worker::Factor factor_of(const ops::VariantTable& table) {
@@ -140,10 +126,12 @@ void LayaWorker::load(const abba_worker::LoadRequest& request, abba_worker::Load
   selected_ = nullptr;
   workloads_.clear();
   networks_.clear();
+  device_flush_ = {};
   files_ = request.files;
+  require_files(files_);
   settings_ = read_settings(base::parse_json(request.settings.dump(), "settings"),
                             read_choices(request.factors));
-  check_factors(request.factors, settings_.backend);
+  check_factors(request.named, settings_.backend);
   effective.settings = Json::parse(settings_json(settings_).dump());
   effective.factors = choices_map(settings_.cpu.choices, settings_.backend);
   LoadedNetwork* loaded =
@@ -312,6 +300,21 @@ void LayaWorker::request() {
   }
 }
 
+void LayaWorker::flush_caches() {
+  Worker::flush_caches();
+  if (device_flush_.flush) device_flush_.flush();
+}
+
+abba_worker::FlushCheck LayaWorker::check_flush() {
+  if (settings_.backend == "cpu") return Worker::check_flush();
+  if (!device_flush_.flush) device_flush_ = device_flush(*selected_->loaded->backend);
+  device_flush_.walk_ns();
+  double warm = device_flush_.walk_ns();
+  for (int i = 0; i < 2; ++i) warm = std::min(warm, device_flush_.walk_ns());
+  flush_caches();
+  return {"L2 of the GPU", device_flush_.flushed_bytes, warm, device_flush_.walk_ns()};
+}
+
 // What a client would read of the rows.
 Tensor LayaWorker::published_rows(const std::vector<PreparedBatch>& batches) const {
   const checkpoint::ModelConfig& config = selected_->loaded->network.config();
@@ -329,7 +332,7 @@ Tensor LayaWorker::published_rows(const std::vector<PreparedBatch>& batches) con
           action_logits.subspan(b * actions, actions), temperatures, numbers);
     }
   }
-  return abba_worker::make_tensor(kPublished, {size_of(numbers)}, numbers.data());
+  return stage_tensor(kPublished, numbers);
 }
 
 // What the heads read, of every batch: row 0 and the markers of each row. A plan holds its last
@@ -373,25 +376,13 @@ std::vector<Tensor> LayaWorker::outputs(const std::vector<std::string>& stages, 
   }
   std::vector<Tensor> tensors;
   if (wanted(stages, kConsumed)) {
-    const std::vector<float> hidden = hidden_rows(batches);
-    tensors.push_back(abba_worker::make_tensor(
-        kConsumed, {size_of(hidden) / config.hidden_size, config.hidden_size}, hidden.data()));
+    tensors.push_back(stage_tensor(kConsumed, hidden_rows(batches), config.hidden_size));
   }
-  if (wanted(stages, kLogits)) {
-    tensors.push_back(abba_worker::make_tensor(kLogits, {size_of(logits)}, logits.data()));
-  }
+  if (wanted(stages, kLogits)) tensors.push_back(stage_tensor(kLogits, logits));
   if (wanted(stages, kActions)) {
-    tensors.push_back(abba_worker::make_tensor(
-        kActions, {size_of(actions) / config.action_count, config.action_count}, actions.data()));
+    tensors.push_back(stage_tensor(kActions, actions, config.action_count));
   }
-  if (wanted(stages, kRanking)) {
-    std::vector<std::int32_t> order(scores.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::int32_t x, std::int32_t y) {
-      return scores[static_cast<std::size_t>(x)] > scores[static_cast<std::size_t>(y)];
-    });
-    tensors.push_back(ranking_tensor(order));
-  }
+  if (wanted(stages, kRanking)) tensors.push_back(ranking_tensor(scores));
   if (wanted(stages, kPublished)) tensors.push_back(published_rows(batches));
   return tensors;
 }

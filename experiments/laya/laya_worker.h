@@ -11,11 +11,15 @@
 
 #include "engine/checkpoint/verify.h"
 #include "engine/model/network.h"
+#include "experiments/laya/engine_backend.h"
 #include "experiments/laya/engine_settings.h"
 #include "experiments/laya/workload_input.h"
 #include "harness/worker_kit/abba_worker.h"
 
 namespace abba::laya {
+
+// The files entry of workloads that name no other checkpoint.
+inline constexpr const char* kDefaultCheckpoint = "checkpoint";
 
 // Whether what a proof at load found contradicts what the level declares: bits were promised and
 // differed. Such a level is refused, never run under its name.
@@ -34,11 +38,9 @@ class LayaWorker : public abba_worker::Worker {
   bool spins_on_device() override { return settings_.backend == "cuda"; }
   std::vector<abba_worker::Tensor> outputs(const std::vector<std::string>& stages,
                                            bool values) override;
-  // Of the CPU's caches; on a GPU it refuses, since the kit's flush does not reach its L2.
-  abba_worker::FlushCheck check_flush() override {
-    if (settings_.backend == "cpu") return Worker::check_flush();
-    throw abba_worker::Refused("unsupported", "this worker cannot empty the caches of a GPU");
-  }
+  // Of the CPU's caches, and on a GPU of its L2 too, which is then what the check looks at.
+  void flush_caches() override;
+  abba_worker::FlushCheck check_flush() override;
 
  protected:
   // Of a files entry, which is loaded at the first call.
@@ -63,6 +65,7 @@ class LayaWorker : public abba_worker::Worker {
   std::map<std::string, std::unique_ptr<LoadedNetwork>> networks_;
   std::map<std::string, std::unique_ptr<PreparedWorkload>> workloads_;
   PreparedWorkload* selected_ = nullptr;
+  DeviceFlush device_flush_;  // made when a slot first asks for cold caches on a GPU
   int last_variant_ = 0;
 };
 

@@ -1,13 +1,10 @@
 #include "experiments/laya/text_worker.h"
 
-#include <algorithm>
-#include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "engine/base/error.h"
 #include "engine/runtime/batching.h"
-#include "experiments/laya/published_stage.h"
+#include "experiments/laya/output_stages.h"
 
 namespace abba::laya {
 
@@ -19,11 +16,6 @@ namespace {
 
 constexpr const char* kModelBoundary = runtime::kModel;
 constexpr const char* kEncoderBoundary = runtime::kEncoder;
-constexpr const char* kDefaultCheckpoint = "checkpoint";
-
-std::int64_t size_of(const auto& container) {
-  return static_cast<std::int64_t>(container.size());
-}
 
 // The rows of a response in the batches that the runtime cut them into.
 std::vector<model::Batch> batches_of(const runtime::Response& response,
@@ -71,24 +63,6 @@ double expected_option(const runtime::AnsweredQuestion& answered) {
     value += static_cast<double>(i) * double{answered.answer.exact[i]};
   }
   return value;
-}
-
-// Indices of the questions, the highest expected option first.
-Tensor ranking_of(const runtime::Response& response) {
-  std::vector<std::int32_t> order(response.answered.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t x, std::int32_t y) {
-    return expected_option(response.answered[static_cast<std::size_t>(x)]) >
-           expected_option(response.answered[static_cast<std::size_t>(y)]);
-  });
-  Tensor tensor{"ranking",
-                "I32",
-                {static_cast<std::int64_t>(order.size())},
-                std::string(order.size() * 4, '\0'),
-                {}};
-  std::memcpy(tensor.data.data(), order.data(), tensor.data.size());
-  tensor.values.assign(order.begin(), order.end());
-  return tensor;
 }
 
 }  // namespace
@@ -190,6 +164,9 @@ std::string TextWorker::boundary() const {
 void TextWorker::request() {
   const std::string timed = boundary();
   if (selected_ != nullptr) {
+    if (device_spin_ns() > 0) {
+      throw Refused("bad_inject", "a text request cannot spin on the device; give token rows");
+    }
     return selected_->workload->request(timed, selected_->model->loopback.get(), recorder());
   }
   if (timed == kHttpBoundary || timed == kEngineBoundary) {
@@ -201,40 +178,29 @@ void TextWorker::request() {
 
 std::vector<Tensor> TextWorker::outputs(const std::vector<std::string>& stages, bool values) {
   if (selected_ == nullptr) return LayaWorker::outputs(stages, values);
-  const auto wanted = [&](std::string_view stage) {
-    return stages.empty() || std::find(stages.begin(), stages.end(), stage) != stages.end();
-  };
   const runtime::Response& response = selected_->workload->response();
   std::vector<float> logits;
   std::vector<float> actions;
+  std::vector<float> answers;
+  std::vector<double> scores;
   for (const runtime::AnsweredQuestion& answered : response.answered) {
     logits.insert(logits.end(), answered.logits.begin(), answered.logits.end());
     actions.insert(actions.end(), answered.action_logits.begin(), answered.action_logits.end());
+    append_published(answered.question.type, answered.answer, answers);
+    scores.push_back(expected_option(answered));
   }
   model::Network& network = loaded_network(selected_->model->checkpoint);
   std::vector<Tensor> tensors;
-  if (wanted("consumed")) {
-    const std::vector<float> hidden = consumed_rows(response, network);
-    const std::int64_t width = network.config().hidden_size;
+  if (wanted(stages, kConsumed)) {
     tensors.push_back(
-        abba_worker::make_tensor("consumed", {size_of(hidden) / width, width}, hidden.data()));
+        stage_tensor(kConsumed, consumed_rows(response, network), network.config().hidden_size));
   }
-  if (wanted("logits")) {
-    tensors.push_back(abba_worker::make_tensor("logits", {size_of(logits)}, logits.data()));
+  if (wanted(stages, kLogits)) tensors.push_back(stage_tensor(kLogits, logits));
+  if (wanted(stages, kActions)) {
+    tensors.push_back(stage_tensor(kActions, actions, network.config().action_count));
   }
-  if (wanted("action_logits")) {
-    const std::int64_t width = network.config().action_count;
-    tensors.push_back(abba_worker::make_tensor("action_logits", {size_of(actions) / width, width},
-                                               actions.data()));
-  }
-  if (wanted("ranking")) tensors.push_back(ranking_of(response));
-  if (wanted(kPublished)) {
-    std::vector<float> answers;
-    for (const runtime::AnsweredQuestion& answered : response.answered) {
-      append_published(answered.question.type, answered.answer, answers);
-    }
-    tensors.push_back(abba_worker::make_tensor(kPublished, {size_of(answers)}, answers.data()));
-  }
+  if (wanted(stages, kRanking)) tensors.push_back(ranking_tensor(scores));
+  if (wanted(stages, kPublished)) tensors.push_back(stage_tensor(kPublished, answers));
   return tensors;
 }
 

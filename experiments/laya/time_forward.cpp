@@ -141,7 +141,9 @@ void time_forward(const TimeForward& options) {
   settings.cpu.precision = ops::precision_by_name(options.precision);
   const auto levels = levels_of(options.factors);
   settings.cpu.choices = read_choices(levels);
-  check_factors(levels, settings.backend);
+  std::set<std::string> named;
+  for (const auto& [factor, level] : levels) named.insert(factor);
+  check_factors(named, settings.backend);
   const auto real = make_backend(settings);
   RecordingBackend backend(*real);
   model::Network network(checkpoint.config, checkpoint.file, backend);

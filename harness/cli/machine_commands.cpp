@@ -70,6 +70,7 @@ workers::ConformanceOptions conformance_options(const Options& options, const st
   with.device = device;
   with.require_device = !options.require.empty();
   with.workload_input_json = options.input;
+  with.boundary = options.boundary;
   if (!options.settings.empty()) {
     with.settings = base::parse_json(options.settings, "--settings");
     if (!with.settings.is_object()) {

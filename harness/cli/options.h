@@ -42,6 +42,7 @@ struct Options {
   std::string table;               // export --csv: which, empty = samples
   std::string reason;              // withdraw
   std::string input;               // try, worker-check: a workload's input as JSON
+  std::string boundary;            // worker-check: to time it at
   std::string settings;            // worker-check: settings to load with, as JSON
   std::vector<std::string> files;  // worker-check: NAME=PATH, files to load with
   double timeout_s = 30;           // worker-check: per message

@@ -29,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -151,6 +152,7 @@ struct LoadRequest {
   std::map<std::string, std::string> files;    // name -> absolute path
   std::map<std::string, std::string> factors;  // every declared factor, defaults filled in
   std::string device;
+  std::set<std::string> named;  // of the factors, those that were asked for by name
 };
 
 // What is in effect afterwards. The kit fills it from the request first; change what differs.
@@ -1347,6 +1349,9 @@ class Session {
     }
     request.factors = checked_factors(message["factors"]);
     request.device = message["device"].text("none");
+    for (const Json::Member& member : message["factors"].members()) {
+      request.named.insert(member.first);
+    }
     Injection injection = Injection::parse(message["inject"]);
     LoadReply reply{request.settings, request.factors, Json(), Json(), {}};
     workloads_.clear();
@@ -1476,18 +1481,21 @@ class Session {
     return workload->second;
   }
 
-  // Hot factors for this slot or these outputs; the levels in effect, as the answer repeats them.
-  // The others keep what load gave them.
+  // Hot factors for this slot or these outputs, all of them or, if one is refused, none; the levels
+  // in effect, as the answer repeats them. The others keep what load gave them.
   Json switch_factors(const Json& asked) {
-    bool changes = false;
-    Json in_effect = Json::object();
+    load_defaults();
+    checked_factors(asked);
     for (const Json::Member& member : asked.members()) {
-      checked_factors(Json(Json::Object{member}));
       const auto factor = std::find_if(description_.factors.begin(), description_.factors.end(),
                                        [&](const Factor& f) { return f.name == member.first; });
       if (!factor->hot) {
         throw Refused("not_hot", "the factor \"" + member.first + "\" needs a load");
       }
+    }
+    bool changes = false;
+    Json in_effect = Json::object();
+    for (const Json::Member& member : asked.members()) {
       std::string& level = worker_.levels_[member.first];
       changes = changes || level != member.second.text();
       level = member.second.text();
@@ -1529,10 +1537,7 @@ class Session {
     const bool own = !message["boundaries"].items().empty();
     const std::vector<std::string> asked =
         own ? checked_boundaries(message["boundaries"]) : std::vector<std::string>{};
-    if (message["factors"].is_object()) {
-      load_defaults();
-      slot.factors = switch_factors(message["factors"]);
-    }
+    if (message["factors"].is_object()) slot.factors = switch_factors(message["factors"]);
     slot.flush = message["flush"].boolean(false);
     if (slot.flush && !description_.flushes) {
       throw Refused("unsupported", "this worker cannot flush caches");

@@ -60,6 +60,7 @@ record::Workload Bench::workload() const {
   const Json* form = hello.raw.find("workload_form");
   const Json* example = form == nullptr ? nullptr : form->find("example");
   if (input_.is_null() && example != nullptr) workload.input = *example;
+  if (!options.boundary.empty()) workload.boundaries = {options.boundary};
   return workload;
 }
 

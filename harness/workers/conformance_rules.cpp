@@ -25,7 +25,8 @@ constexpr ConformanceRule kRules[] = {
     {"large-request-refused", "a request over 1 MiB is refused and the conversation goes on"},
     // load
     {"load-valid", "load answers settings, factors and set-up times"},
-    {"default-levels-in-effect", "a factor that is not named has its default level"},
+    {"default-levels-in-effect",
+     "a factor that is not named has its default level, or none and is refused by name"},
     {"levels-in-effect", "each level that can be loaded is the one in effect afterwards"},
     {"settings-in-effect", "a setting has the value that was asked for"},
     {"unknown-factor-refused", "an undeclared factor is refused"},
