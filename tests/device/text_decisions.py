@@ -6,7 +6,7 @@
 TOOL is abba_decide_lines. The requests are all of tests/reference/goldens and the named ones of experiments/requests,
 each family's on its small checkpoint.
 Tokens, markers and what is refused must be equal. A question's decision has changed if another option is chosen than on
-the CPU, which was surer of its choice than MARGIN; no probability may be further off than MARGIN. Canaries must be
+the CPU, which was surer of its choice than MARGIN; no probability may be further off than twice MARGIN. Canaries must be
 noticed. Exits 1 on a difference; 77 if there is no GPU or no vocabulary (1 if ABBA_REQUIRE_CUDA=1 or ABBA_REQUIRE_ORACLE=1)."""
 import argparse
 import copy
@@ -21,7 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/reference"))
 import original_goldens  # noqa: E402
 
-MARGIN = 0.03  # of a probability: what network_checks_test allows between bf16 and fp32
+# Of a probability: network_checks_test holds bf16 on either device that near to fp32, so the two lie within twice that.
+MARGIN = 0.03
 
 
 def answers(tool, checkpoint, backend, requests):
@@ -46,7 +47,7 @@ class Count:
                 return self.differences.append(f"{where}: {key} differ")
         apart = max(abs(a - b) for a, b in zip(cpu["p"], gpu["p"], strict=True))
         self.farthest = max(self.farthest, apart)
-        if not apart <= MARGIN:  # so that NaN counts
+        if not apart <= 2 * MARGIN:  # so that NaN counts
             self.differences.append(f"{where}: a probability is {apart:.3g} off")
         chosen, other = cpu["p"].index(max(cpu["p"])), gpu["p"].index(max(gpu["p"]))
         if chosen != other:
@@ -65,7 +66,7 @@ class Count:
 def canaries(cpu):
     """What must be noticed: (name, results)."""
     place = next(i for i, result in enumerate(cpu) if result.get("rows") and
-                 max(result["rows"][0]["p"]) - min(result["rows"][0]["p"]) > 2 * MARGIN)
+                 max(result["rows"][0]["p"]) - min(result["rows"][0]["p"]) > 4 * MARGIN)
     for name in ("the options' probabilities reversed", "an id", "a row missing", "refused"):
         changed = copy.deepcopy(cpu)
         row = changed[place]["rows"][0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # visit.sh STAGE... : runs a bundle made by make_visit.sh on a machine with a GPU and nothing else of
-# the project. Stages: ops, sanitizer, networks, parity, text, bisector, speed. They run at once, each into a log of
+# the project. Stages: ops, sanitizer, networks, parity, text, bisector, alone, speed. They run at once, each into a log of
 # its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
 # VISIT_CONFIGS="tiny student" narrows the networks. Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
 set -uo pipefail
@@ -23,6 +23,7 @@ done
 export LD_LIBRARY_PATH
 tests=$bundle/bin/device_tests
 networks='*Bits.*:*Checks.*:*Controls.*:*Decisions.*'
+alone='*DeviceCache*:*AttentionTiming*'
 read -r -a configs <<<"${VISIT_CONFIGS:-tiny student english multilingual typed}"
 
 environment() {
@@ -65,7 +66,7 @@ each_test() {
   local filter=$1 part failures
   part=$(mktemp "$logs/each-XXXXXX")
   "$tests" --gtest_list_tests --gtest_filter="$filter" | awk '/^[^ ]/ {suite = $1} /^ / {print suite $1}' |
-    xargs -P 6 -I {} sh -c 'timeout -k 5 120 "$0" --gtest_filter="$1" 2>&1 |
+    xargs -P 6 -I {} sh -c 'timeout -k 5 300 "$0" --gtest_filter="$1" 2>&1 |
       grep -vE "^\[[-=]|^Running|^Note: Google|^$|PASSED|RUN  |FAILED TEST|listed below" >"$2/$$.part"
       grep -qE "OK \]|FAILED  \]|SKIPPED \]" "$2/$$.part" || echo "[  FAILED  ] $1 (crashed, 0 ms)" >>"$2/$$.part"
       cat "$2/$$.part"; rm "$2/$$.part"' "$tests" {} "$logs" >"$part"
@@ -75,10 +76,10 @@ each_test() {
   [ "$failures" = 0 ]
 }
 export -f each_test
-export tests logs
+export tests logs alone
 
 run_ops() {
-  stage ops 200 bash -c "each_test '*cuda_*:Suite.*:FirstDivergence.*:KnownDiscrepancies.*:-$networks'"
+  stage ops 400 bash -c "each_test '*cuda_*:Suite.*:FirstDivergence.*:KnownDiscrepancies.*:-$networks:$alone'"
 }
 
 # racecheck follows every access to shared memory and slows a test a hundredfold: the kernels that share
@@ -125,7 +126,11 @@ run_text() {
     --decide "$bundle/bin/abba_decide_lines" --laya "$bundle/bin/abba-laya"
 }
 
-# Times and timed algorithms mean something on an idle GPU alone: ask for this stage by itself.
+# What measures means something on an idle GPU alone: ask for these two stages by themselves.
+run_alone() {
+  stage alone 200 "$tests" --gtest_filter="$alone"
+}
+
 run_speed() {
   local laya=$bundle/bin/abba-laya english=$ABBA_DEVICE_CHECKPOINTS/english
   local shapes=(--shape 1x48 --shape 1x64 --shape 1x176 --shape 1x512 --shape 4x64 --shape 8x187 --shape 32x512)
@@ -173,6 +178,7 @@ for wanted in "$@"; do
     networks) run_networks ;;
     parity) run_parity ;;
     text) run_text ;;
+    alone) run_alone ;;
     bisector) run_bisector ;;
     speed) run_speed ;;
     ops | sanitizer) ;;

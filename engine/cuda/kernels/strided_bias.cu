@@ -50,8 +50,8 @@ std::span<const KernelRow> strided_bias_kernels() {
 
 const KernelRow* launch_strided_bias(const ops::BiasProblem& problem, const StridedColumns& bias,
                                      const StridedRows& y, const LaunchContext& context) {
-  ABBA_CHECK(bias_refusal(problem).empty());
   if (problem.rows == 0 || problem.columns == 0) return nullptr;
+  ABBA_CHECK(bias_refusal(problem).empty());
   const bool is_contiguous = y.column_stride == 1 && y.row_stride == problem.columns;
   if (is_contiguous && bias.stride == 1) {
     launch_bias(problem, bias.data, y.data, context);
