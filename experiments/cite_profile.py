@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""cite_profile.py [FOLDER]: cites the committed baseline profile as evidence in the H200 manifests.
+"""cite_profile.py [--supersede] [FOLDER]: cites the committed baseline profile as evidence in the H200 manifests.
 
 FOLDER (reports/baseline_profile_h200) holds what `abba-laya profile` wrote: short_1.json,
 hook12_student.json. Each manifest gets one line "evidence": {run, row, share}: run is the SHA-256 of the
 profile, row the rows its factor can touch, share what they take of the measured request. Run it before
-`abba register`, never after: a registered manifest may not change."""
+`abba register`: a registered manifest may not change, unless --supersede says that it will be registered again."""
 
 import hashlib
 import json
@@ -44,11 +44,14 @@ def evidence(folder, profile, ops):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "reports/baseline_profile_h200"
+    words = sys.argv[1:]
+    supersede = "--supersede" in words
+    words = [word for word in words if word != "--supersede"]
+    folder = pathlib.Path(words[0]) if words else ROOT / "reports/baseline_profile_h200"
     for name, (profile, ops) in CITED.items():
         line = f'  "evidence": {json.dumps(evidence(folder, profile, ops))},\n'
         for file in (ROOT / "manifests" / f"{name}.json", ROOT / "manifests" / f"{name}_standard.json"):
-            if file.with_name(file.stem + ".lock.json").exists():
+            if not supersede and file.with_name(file.stem + ".lock.json").exists():
                 sys.exit(f"cite_profile: {file.name} is registered already and may not change")
             text = re.sub(r'^  "evidence": .*\n', "", file.read_text(), flags=re.M)
             text = re.sub(r'^(  "prior_data": .*\n)', lambda m: m.group(1) + line, text, flags=re.M)
