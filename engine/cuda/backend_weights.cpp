@@ -2,13 +2,13 @@
 // the device once.
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/cuda/cuda_backend.h"
 #include "engine/cuda/runtime_error.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::cuda {
 namespace {
@@ -17,36 +17,13 @@ using tensor::Buffer;
 using tensor::ConstView;
 using tensor::DType;
 
-template <typename To>
-void convert_all(ConstView from, To* to) {
-  const auto count = static_cast<std::size_t>(from.element_count());
-  switch (from.dtype()) {
-    case DType::kF16:
-      return base::convert(from.as<base::F16>(), to, count);
-    case DType::kBf16:
-      if constexpr (std::is_same_v<To, base::Bf16>) {
-        std::copy_n(from.as<base::Bf16>(), count, to);
-      } else {
-        base::convert(from.as<base::Bf16>(), to, count);
-      }
-      return;
-    default:
-      if constexpr (std::is_same_v<To, float>) {
-        std::copy_n(from.as<float>(), count, to);
-      } else {
-        base::convert(from.as<float>(), to, count);
-      }
-  }
-}
-
 // Any contiguous floating tensor as fp32 or bf16.
 Buffer as_type(ConstView from, DType type) {
-  ABBA_CHECK(from.is_contiguous());
   Buffer to(type, from.shape());
   if (type == DType::kBf16) {
-    convert_all(from, to.as<base::Bf16>());
+    tensor::convert(from, to.as<base::Bf16>());
   } else {
-    convert_all(from, to.as<float>());
+    tensor::convert(from, to.as<float>());
   }
   return to;
 }

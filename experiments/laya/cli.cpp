@@ -70,7 +70,7 @@ void add_checkpoint_commands(CLI::App& app, int& result) {
   maker->add_option("--seed", make.seed, "Same seed, same bytes")
       ->check(CLI::Validator(whole_number, ""))
       ->capture_default_str();
-  maker->add_option("--out", make.out, "Folder to make; must not exist")->required();
+  maker->add_option("--out", make.out, "Folder to make; must not exist or be empty")->required();
   maker->add_option("--tokenizer", make.tokenizer, "builtin, none, or a folder")
       ->capture_default_str();
   maker->add_option("--threads", make.threads, "Threads that draw")
@@ -116,6 +116,14 @@ void add_compare_reference(CLI::App& app, int& result) {
 }
 
 void add_device_commands(CLI::App& app) {
+  static PlannedNetwork examined;
+  CLI::App* doctor_command =
+      app.add_subcommand("doctor", "Say what each backend would run on, or why it cannot");
+  doctor_command->add_option("--checkpoint", examined.checkpoint,
+                             "Load this one on the GPU and print the memory it takes");
+  doctor_command->add_option("--shape", examined.shapes, "ROWSxTOKENS[xOPTIONS] to plan for");
+  doctor_command->callback([] { doctor(examined); });
+
   static PlannedNetwork options;
   CLI::App* command = app.add_subcommand(
       "gemm-pin", "Time a GPU's matrix products and print rows for the table of pinned algorithms");
@@ -126,25 +134,23 @@ void add_device_commands(CLI::App& app) {
       ->check(CLI::Range(0, 255))
       ->capture_default_str();
   command->callback([] { gemm_pin(options); });
-
-  static PlannedNetwork examined;
-  CLI::App* doctor_command =
-      app.add_subcommand("doctor", "Say what each backend would run on, or why it cannot");
-  doctor_command->add_option("--checkpoint", examined.checkpoint,
-                             "Load this one on the GPU and print the memory it takes");
-  doctor_command->add_option("--shape", examined.shapes, "ROWSxTOKENS[xOPTIONS] to plan for");
-  doctor_command->callback([] { doctor(examined); });
 }
 
 void add_model_options(CLI::App* command, ModelOptions& model) {
   command->add_option("checkpoint", model.checkpoint, "Checkpoint folder, tokenizer included")
       ->required();
-  command->add_option("--backend", model.backend, "cpu or cuda")->capture_default_str();
-  command->add_option("--precision", model.precision, "auto, fp32 or bf16")->capture_default_str();
+  command->add_option("--backend", model.backend, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--precision", model.precision, "auto, fp32 or bf16")
+      ->check(CLI::IsMember({"auto", "fp32", "bf16"}))
+      ->capture_default_str();
   command->add_option("--threads", model.threads, "Of the CPU backend")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command->add_option("--device", model.device, "Of the CUDA backend")->capture_default_str();
+  command->add_option("--device", model.device, "Of the CUDA backend")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
   command->add_option("--lang-temperatures", model.language_temperatures,
                       "JSON file {\"de\": {\"temperature\": [choice, score, noul]}, ...}");
 }
@@ -167,9 +173,11 @@ void add_decide(CLI::App& app) {
   command->add_option("--noul", options.questions.nouls, "\"Question?\", answered true or false");
   command->add_option("--requests", options.requests,
                       "JSON lines {\"state\", \"questions\"} instead; - is standard input");
-  CLI::Option* row = command->add_option("--max-len", options.max_len, "Tokens of a row, at most");
+  CLI::Option* row = command->add_option("--max-len", options.max_len, "Tokens of a row, at most")
+                         ->check(CLI::Range(1, 8192));
   CLI::Option* head =
-      command->add_option("--head-max-len", options.head_max_len, "Of question and options");
+      command->add_option("--head-max-len", options.head_max_len, "Of question and options")
+          ->check(CLI::Range(1, 8192));
   CLI::Option* whole =
       command->add_flag("--long", options.in_windows, "Read a state longer than a row in windows");
   whole->excludes(row)->excludes(head)->excludes("--requests");
@@ -195,8 +203,11 @@ void add_tokenize(CLI::App& app) {
   command->add_option("--questions", options.questions, "JSON file {id: definition}");
   command->add_option("--state", options.state.text, "What the questions are about");
   add_state_options(command, options.state);
-  command->add_option("--max-len", options.max_len, "Tokens of a row")->capture_default_str();
+  command->add_option("--max-len", options.max_len, "Tokens of a row")
+      ->check(CLI::Range(1, 8192))
+      ->capture_default_str();
   command->add_option("--head-max-len", options.head_max_len, "Of question and options")
+      ->check(CLI::Range(1, 8192))
       ->capture_default_str();
   command->add_flag("--ids", options.ids, "One line of numbers a row");
   command->callback([] { tokenize(options); });
@@ -245,7 +256,9 @@ void add_time(CLI::App& app) {
   command->add_option("--backend", options.backend, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  command->add_option("--precision", options.precision, "bf16 or fp32")->capture_default_str();
+  command->add_option("--precision", options.precision, "bf16 or fp32")
+      ->check(CLI::IsMember({"bf16", "fp32"}))
+      ->capture_default_str();
   command->add_option("--device", options.network.device, "GPU")->check(CLI::Range(0, 255));
   command->add_option("--threads", options.threads, "Of the CPU backend")
       ->check(CLI::Range(1, 256))
@@ -275,6 +288,52 @@ void add_profile(CLI::App& app) {
   command->callback([] { profile(options); });
 }
 
+// In the order of the help, each batch below its heading.
+void add_commands(CLI::App& app, int& result) {
+  const auto head = [&](const char* heading) {
+    for (CLI::App* command : app.get_subcommands({})) {
+      if (command->get_group() == "Subcommands") command->group(heading);
+    }
+  };
+  add_decide(app);
+  add_serve(app, result);
+  add_tokenize(app);
+  head("Answers");
+  add_checkpoint_commands(app, result);
+  add_compare_reference(app, result);
+  head("Checkpoints and correctness");
+  add_profile(app);
+  add_time(app);
+  app.add_subcommand("variants", "List factors, levels and their exactness")->callback([] {
+    std::fputs(variants_text().c_str(), stdout);
+  });
+  head("Speed");
+  add_device_commands(app);
+  head("Machine");
+  app.add_subcommand("worker", "Speak abba.worker/1 on stdin and stdout (started by abba)");
+  head("For abba");
+}
+
+// CLI11's sentence with the help of the command that was meant; it would only say that a command is
+// missing where one is not known.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::string help = "abba-laya";
+  const CLI::App* innermost = &app;
+  int depth = 1;
+  while (!innermost->get_subcommands().empty()) {
+    innermost = innermost->get_subcommands().front();
+    help += " " + innermost->get_name();
+    ++depth;
+  }
+  std::string what = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+      !innermost->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+    const bool is_named = depth < argc && argv[depth][0] != '-';
+    what = is_named ? '"' + std::string(argv[depth]) + "\" is no command" : "name a command";
+  }
+  return what + "; see `" + help + " --help`";
+}
+
 // `worker` takes no options of its own: the protocol configures it (--describe is the kit's).
 int run_worker(int argc, char** argv) {
   TextWorker worker;
@@ -288,30 +347,25 @@ int run_command_line(int argc, char** argv) {
     return run_worker(argc - 1, argv + 1);
   }
   int result = 0;
-  CLI::App app(
-      "abba-laya: the Laya decision models on any CPU; a worker for abba and a command line");
+  CLI::App app("The Laya decision models on any CPU; a worker for abba and a command line.",
+               "abba-laya");
   app.set_version_flag("--version",
                        std::string("abba-laya " ABBA_VERSION " ") + base::source_stamp());
   app.require_subcommand(1);
-  app.add_subcommand("worker", "Speak abba.worker/1 on stdin and stdout (started by abba)");
-  add_checkpoint_commands(app, result);
-  add_compare_reference(app, result);
-  add_device_commands(app);
-  add_time(app);
-  add_decide(app);
-  add_tokenize(app);
-  add_serve(app, result);
-  add_profile(app);
-  app.add_subcommand("variants", "List factors, levels and their exactness")->callback([] {
-    std::fputs(variants_text().c_str(), stdout);
-  });
+  app.footer(
+      "Start with: abba-laya checkpoint make --config tiny --out DIR, abba-laya decide DIR TEXT.\n"
+      "`abba-laya COMMAND --help` says what a command takes.\n\n"
+      "Exit codes: 0 done; 2 bad usage or input; 4 no such device or address to be had; 5 broken;\n"
+      "7 a checkpoint or a comparison does not check out.");
+  add_commands(app, result);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       return app.exit(error);
     }
-    std::fprintf(stderr, "abba-laya: %s; see `abba-laya --help`\n", error.what());
+    const std::string sentence = usage_error(app, error, argc, argv);
+    std::fprintf(stderr, "abba-laya: %s\n", sentence.c_str());
     return kBadUsage;
   } catch (const base::Error& error) {
     std::fprintf(stderr, "abba-laya: %s\n", error.what());

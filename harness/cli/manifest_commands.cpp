@@ -150,11 +150,10 @@ int diff_command(const Options& options) {
 namespace {
 
 // The registration stands already: an anchor that could not be made is asked for again.
-void anchor(const Loaded& loaded, const record::Registration& lock, const Options& options) {
+void anchor(const Loaded& loaded, const record::Registration& lock,
+            const evidence::AnchorRequest& request) {
   host::SystemClock clock;
   const std::int64_t now = clock.utc_seconds();
-  const evidence::AnchorRequest request{options.anchor, options.authority, options.ca,
-                                        options.remote};
   const base::Json details =
       evidence::make_anchor(request, lock, loaded.manifest.id, loaded.project, now);
   const auto event = manifest::append_event(manifest::ledger_folder(loaded.project),
@@ -167,6 +166,11 @@ void anchor(const Loaded& loaded, const record::Registration& lock, const Option
 }  // namespace
 
 int register_command(const Options& options) {
+  const evidence::AnchorRequest request{options.anchor, options.authority, options.ca,
+                                        options.remote};
+  if (!options.anchor.empty()) {
+    evidence::require_sound(request);  // before anything is written
+  }
   const Loaded loaded = load_manifest(options.manifest, options.rehash);
   const auto registered = register_now(loaded, options.supersede);
   const auto& lock = registered.registration;
@@ -176,7 +180,7 @@ int register_command(const Options& options) {
     print("note: " + note + "\n");
   }
   if (!options.anchor.empty()) {
-    anchor(loaded, lock, options);
+    anchor(loaded, lock, request);
   }
   return kDone;
 }

@@ -31,7 +31,7 @@ class CommandLine {
         "`abba COMMAND --help` says what a command takes, writes and refuses.\n\n"
         "Exit codes: 0 done; 2 bad usage or manifest; 3 not what was registered or bound; 4 the\n"
         "preflight or the outputs failed, nothing was timed; 5 broken or stopped, data kept;\n"
-        "6 not decided; 7 evidence or conformance does not check out.");
+        "6 calibration runs are missing; 7 evidence, conformance or calibration does not hold.");
     manifest_commands();
     run_commands();
     result_commands();
@@ -140,7 +140,6 @@ class CommandLine {
     takes_require(run);
     takes_rehash(run);
     resume_ = run->get_option("--resume");
-    calibrate_command();
     CLI::App* quick = add(
         "try", "compare two commands right now: abba try \"./old\" \"./new\"",
         "Exploratory: no manifest, no registration. Each command is one quoted word. In it\n"
@@ -160,12 +159,14 @@ class CommandLine {
         ->capture_default_str();
     quick->add_option("--input", options_.input, "the workload's input as JSON");
     quick->add_option("--passes", options_.passes, "passes, 6 or more for an interval")
+        ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     quick->add_option("--requests", options_.requests, "measured requests of a slot")
         ->check(CLI::Range(1, 1'000'000));
     quick->add_flag("--quiet", options_.quiet, "no progress");
     takes_device(quick);
     takes_require(quick);
+    calibrate_command();
   }
 
   void power_command() {
@@ -210,24 +211,20 @@ class CommandLine {
     report->add_option("run", options_.words, run_file + "; without it, the latest")
         ->expected(0, 1);
     report->add_option("--latest", options_.latest, "the latest run of this manifest id");
-    report->add_flag("--html", options_.html, "as one page");
-    auto* as_json = report->add_flag("--json", options_.json, "for programs");
+    auto* as_page = report->add_flag("--html", options_.html, "as one page");
+    auto* as_json = report->add_flag("--json", options_.json, "for programs")->excludes(as_page);
     report
         ->add_flag("--law-off", options_.law_off,
                    "for calibration: judge equal arms as if they differed")
         ->needs(as_json);
     report->add_option("--out", options_.out,
                        "write it there (Markdown: an .svg beside it) instead of printing it");
-    CLI::App* beside = add("beside", "two runs of one change under two plans, claims side by side",
-                           "Markdown: what each plan may say, what each said, where they part.");
-    beside->add_option("runs", options_.words, "two of them, " + run_file)->required()->expected(2);
-    beside->add_option("--out", options_.out, "write it there instead of printing it");
-    CLI::App* list = add("list", "the runs of this project", "Those below results/, one a line.");
-    list->add_flag("--all", options_.all, "exploratory ones too");
-    list->add_flag("--json", options_.json, "for programs");
     CLI::App* show = add("show", "what a run file holds, without judging it",
                          "State, bindings, passes, notes, and how workers ended.");
     show->add_option("run", options_.words, run_file)->required()->expected(1);
+    CLI::App* list = add("list", "the runs of this project", "Those below results/, one a line.");
+    list->add_flag("--all", options_.all, "exploratory ones too");
+    list->add_flag("--json", options_.json, "for programs");
     CLI::App* verify =
         add("verify", "recompute digests, chain and published numbers",
             "Offline, one row a check; exit 7 and the place where it does not check out.");
@@ -241,6 +238,10 @@ class CommandLine {
     verify->add_option("--mirror", options_.mirror,
                        "your repository whose reflog shows when the registration's tag came");
     export_command(run_file);
+    CLI::App* beside = add("beside", "two runs of one change under two plans, claims side by side",
+                           "Markdown: what each plan may say, what each said, where they part.");
+    beside->add_option("runs", options_.words, "two of them, " + run_file)->required()->expected(2);
+    beside->add_option("--out", options_.out, "write it there instead of printing it");
     CLI::App* explain = add("explain", "what a coded note means", "abba explain N050");
     explain->add_option("note", options_.words, "a code like N012; without it, all of them")
         ->expected(0, 1);
@@ -286,7 +287,8 @@ class CommandLine {
     takes_device(check);
     takes_require(check);
     check->add_option("command", options_.words, "the worker's command, after --")->required();
-    CLI::App* laya = add("laya", "the embedded engine: forwards to abba-laya", "");
+    CLI::App* laya =
+        add("laya", "the embedded engine (abba-laya); `abba laya --help` lists its commands", "");
     laya->prefix_command();
     laya->set_help_flag();
     laya_ = laya;
@@ -307,12 +309,8 @@ class CommandLine {
 };
 
 std::string one_line(std::string text) {
-  for (char& c : text) {
-    c = c == '\n' ? ' ' : c;
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) {
-    text.pop_back();
-  }
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
   return text;
 }
 
@@ -324,9 +322,7 @@ std::string printed(CLI::App& app, const CLI::Error& error) {
 
 // CLI11 would only say that a command is missing.
 bool unknown_command(CommandLine& line, int argc, const char* const* argv) {
-  if (argc < 2 || argv[1][0] == '-') {
-    return false;
-  }
+  if (argv[1][0] == '-') return false;
   const std::string name = argv[1];
   return line.app()
       .get_subcommands([&](CLI::App* command) { return command->get_name() == name; })
@@ -335,9 +331,10 @@ bool unknown_command(CommandLine& line, int argc, const char* const* argv) {
 
 Parsed parse(CommandLine& line, int argc, const char* const* argv) {
   Parsed parsed;
-  if (unknown_command(line, argc, argv)) {
+  if (argc < 2 || unknown_command(line, argc, argv)) {
     parsed.exit_code = 2;
-    parsed.text = "\"" + std::string(argv[1]) + "\" is no command; see `abba --help`";
+    parsed.text = argc < 2 ? "name a command" : "\"" + std::string(argv[1]) + "\" is no command";
+    parsed.text += "; see `abba --help`";
     return parsed;
   }
   try {

@@ -198,6 +198,10 @@ int beside_command(const Options& options) {
     throw Error(ErrorCode::kBadInput, options.out,
                 "exists already and is never overwritten; name another with --out");
   }
+  if (fs::equivalent(options.words[0], options.words[1], ignored)) {
+    throw Error(ErrorCode::kBadInput, options.words[1],
+                "is named twice; name two runs, one under each plan");
+  }
   record::RunRecord runs[2];
   record::Analysis analyses[2];
   for (std::size_t i = 0; i < 2; ++i) {
@@ -258,7 +262,18 @@ int show_command(const Options& options) {
   return kDone;
 }
 
+// What the reader brought must be there: without it his question would go unanswered.
+void require_there(const std::string& option, const std::string& path) {
+  std::error_code ignored;
+  if (!path.empty() && !fs::exists(path, ignored)) {
+    throw Error(ErrorCode::kBadInput, option + " " + path, "does not exist; name what you kept");
+  }
+}
+
 int verify_command(const Options& options) {
+  require_there("--anchor", options.anchor);
+  require_there("--ca", options.ca);
+  require_there("--mirror", options.mirror);
   const fs::path file = chosen_run(options);
   std::error_code ignored;
   if (!fs::exists(file, ignored)) {

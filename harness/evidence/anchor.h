@@ -26,6 +26,9 @@ struct AnchorRequest {
   std::string remote = "origin";  // git-remote
 };
 
+// Throws Error(kBadInput) for what can be seen to be missing or wrong before anybody is asked.
+void require_sound(const AnchorRequest& request);
+
 // Makes the registration's digest stand there and returns the details of the ledger event
 // ("anchored"). Throws Error(kBadInput) for what is missing of the request, Error(kBroken) if the
 // other side cannot be reached or refuses, Error(kEvidence) if what it sent does not hold. Runs

@@ -32,7 +32,8 @@ std::string run(const std::vector<std::string>& argv, const fs::path& folder,
   return result.out;
 }
 
-Json stamped(const AnchorRequest& request, const std::string& digest, const fs::path& folder) {
+// The authority's certificates, which can be read as such.
+std::string certificates(const AnchorRequest& request) {
   const bool is_url =
       request.authority.rfind("http://", 0) == 0 || request.authority.rfind("https://", 0) == 0;
   if (!is_url || request.ca_file.empty()) {
@@ -40,8 +41,13 @@ Json stamped(const AnchorRequest& request, const std::string& digest, const fs::
         ErrorCode::kBadInput, "--anchor rfc3161",
         "needs --authority URL (http or https) and --ca FILE, the authority's certificates");
   }
-  const std::string ca = base::read_file(request.ca_file, std::size_t{1} << 18U);
+  std::string ca = base::read_file(request.ca_file, std::size_t{1} << 18U);
   (void)ca_fingerprint(ca);
+  return ca;
+}
+
+Json stamped(const AnchorRequest& request, const std::string& digest, const fs::path& folder) {
+  const std::string ca = certificates(request);
   const std::string reply =
       run({"curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--max-filesize",
            "100000", "--header", "Content-Type: application/timestamp-query", "--data-binary", "@-",
@@ -98,6 +104,20 @@ Json written(const std::string& file, const std::string& digest, const std::stri
 }
 
 }  // namespace
+
+void require_sound(const AnchorRequest& request) {
+  if (request.method == "git-remote") return;  // what a remote takes only the remote knows
+  if (request.method == "rfc3161") {
+    (void)certificates(request);
+    return;
+  }
+  const fs::path folder = fs::absolute(request.method).parent_path();
+  if (fs::is_directory(request.method) || !fs::is_directory(folder)) {
+    throw Error(ErrorCode::kBadInput, "--anchor " + request.method,
+                "is no file and cannot become one; name rfc3161, git-remote, or a file in a folder "
+                "that exists");
+  }
+}
 
 std::string anchor_text(const std::string& lock_digest) {
   return "abba.anchor/1\nlock " + lock_digest + "\n";

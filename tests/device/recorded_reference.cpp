@@ -6,6 +6,7 @@
 
 #include "engine/base/half.h"
 #include "engine/model/network.h"
+#include "engine/tensor/convert.h"
 #include "tests/unit/model/cpu_network.h"
 #include "tests/unit/model/sabotaged_backend.h"
 
@@ -19,18 +20,8 @@ using ops::reference::NetworkRecord;
 using ops::reference::Values;
 
 std::vector<float> floats_of(tensor::ConstView weight) {
-  const auto count = static_cast<std::size_t>(weight.element_count());
-  std::vector<float> values(count);
-  switch (weight.dtype()) {
-    case tensor::DType::kF16:
-      base::convert(weight.as<base::F16>(), values.data(), count);
-      break;
-    case tensor::DType::kBf16:
-      base::convert(weight.as<base::Bf16>(), values.data(), count);
-      break;
-    default:
-      std::copy_n(weight.as<float>(), count, values.begin());
-  }
+  std::vector<float> values(static_cast<std::size_t>(weight.element_count()));
+  tensor::convert(weight, values.data());
   return values;
 }
 

@@ -2,6 +2,7 @@
 // the worker, or data within what was asked.
 #include "engine/base/error.h"
 #include "harness/workers/messages.h"
+#include "tests/fuzz/json_words.h"
 #include "tests/fuzz/mutator.h"
 
 namespace {
@@ -64,40 +65,12 @@ std::string target(std::string_view input) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return abba::fuzz::run(argc, argv,
-                         {"\"type\"",
-                          "\"hello\"",
-                          "\"load\"",
-                          "\"prepare\"",
-                          "\"slot\"",
-                          "\"outputs\"",
-                          "\"error\"",
-                          "\"samples\"",
-                          "\"spans\"",
-                          "\"values\"",
-                          "\"digest\"",
-                          "\"tensors\"",
-                          "\"shape\"",
-                          "\"dtype\"",
-                          "\"boundaries\"",
-                          "\"metrics\"",
-                          "\"factors\"",
-                          "\"levels\"",
-                          "\"parent\"",
-                          "null",
-                          "-1",
-                          "9223372036854775807",
-                          "18446744073709551615",
-                          "1e308",
-                          "NaN",
-                          "[",
-                          "]",
-                          "{",
-                          "}",
-                          ",",
-                          ":",
-                          "[1,2,3]",
-                          "\\u0000",
-                          "\xff"},
-                         target);
+  return abba::fuzz::run(
+      argc, argv,
+      abba::fuzz::with_json({"\"type\"",    "\"hello\"",   "\"load\"",       "\"prepare\"",
+                             "\"slot\"",    "\"outputs\"", "\"error\"",      "\"samples\"",
+                             "\"spans\"",   "\"values\"",  "\"digest\"",     "\"tensors\"",
+                             "\"shape\"",   "\"dtype\"",   "\"boundaries\"", "\"metrics\"",
+                             "\"factors\"", "\"levels\"",  "\"parent\"",     "[1,2,3]"}),
+      target);
 }

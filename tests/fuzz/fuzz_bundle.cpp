@@ -4,22 +4,20 @@
 #include <exception>
 
 #include "engine/base/error.h"
-#include "engine/base/json.h"
-#include "engine/base/sha256.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/verify.h"
 #include "harness/stats/analyze.h"
 #include "harness/store/archive.h"
 #include "harness/store/run_file.h"
-#include "tests/fuzz/in_folder.h"
+#include "tests/fuzz/json_words.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/unit/evidence/valid_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace {
 
 namespace evidence = abba::evidence;
 namespace store = abba::store;
-using abba::base::Json;
 
 constexpr char kProgram[] = "fuzz";
 
@@ -60,33 +58,24 @@ class Target {
       entry.bytes = bytes;
     }
     if (!known) entries.push_back({name, std::string(bytes)});
-    if (name != "bundle.json") recompute_index(entries);
+    if (name != "bundle.json") abba::testing::recompute_index(entries);
+    std::string archive;
     try {
-      const auto result =
-          evidence::verify(folder_.write("b.zip", store::write_archive(entries)), options_);
+      archive = store::write_archive(entries);
+    } catch (const abba::base::Error& error) {  // a name that no archive takes
+      return known ? std::string("a good name is refused: ") + error.what() : "";
+    }
+    try {
+      const auto result = evidence::verify(folder_.write("b.zip", archive), options_);
       const bool consistent = result.ending != evidence::Ending::kBroken;
       return consistent && changed && name != "bundle.json" ? "a changed " + name + " is consistent"
                                                             : "";
-    } catch (const abba::base::Error& error) {  // a name that no archive takes
-      return known ? std::string("verify threw: ") + error.what() : "";
     } catch (const std::exception& error) {
       return std::string("verify threw: ") + error.what();
     }
   }
 
-  static void recompute_index(std::vector<store::ArchiveEntry>& entries) {
-    Json index = abba::base::parse_json(entries.front().bytes, "index");
-    Json files = Json::array();
-    for (std::size_t i = 1; i < entries.size(); ++i) {
-      files.push_back(Json::object({{"name", entries[i].name},
-                                    {"bytes", static_cast<std::int64_t>(entries[i].bytes.size())},
-                                    {"sha256", abba::base::sha256_hex(entries[i].bytes)}}));
-    }
-    index.set("files", files);
-    entries.front().bytes = index.dump_pretty();
-  }
-
-  abba::fuzz::InFolder folder_;
+  abba::TemporaryFolder folder_;
   std::vector<store::ArchiveEntry> good_;
   evidence::VerifyOptions options_;
 };
@@ -97,39 +86,33 @@ int main(int argc, char** argv) {
   Target target;
   return abba::fuzz::run(
       argc, argv,
-      {"put ",
-       "bundle.json",
-       "manifest.json",
-       "lock.json",
-       "report.md",
-       "report.json",
-       "recompute.py",
-       "commands.txt",
-       "run.sqlite.xz",
-       "ledger/a.json",
-       "../",
-       "\n",
-       "PK\x03\x04",
-       "PK\x01\x02",
-       "PK\x05\x06",
-       "PK\x06\x06",
-       std::string("\x08\0", 2),
-       std::string("\0\0", 2),
-       "\xff\xff\xff\xff",
-       "\"schema\"",
-       "\"abba.bundle/1\"",
-       "\"files\"",
-       "\"name\"",
-       "\"sha256\"",
-       "{",
-       "}",
-       "[",
-       "]",
-       "null",
-       "-1",
-       "\xfd"
-       "7zXZ",
-       "a"},
+      abba::fuzz::with_json({"put ",
+                             "bundle.json",
+                             "manifest.json",
+                             "lock.json",
+                             "report.md",
+                             "report.json",
+                             "recompute.py",
+                             "commands.txt",
+                             "run.sqlite.xz",
+                             "ledger/a.json",
+                             "../",
+                             "\n",
+                             "PK\x03\x04",
+                             "PK\x01\x02",
+                             "PK\x05\x06",
+                             "PK\x06\x06",
+                             std::string("\x08\0", 2),
+                             std::string("\0\0", 2),
+                             "\xff\xff\xff\xff",
+                             "\"schema\"",
+                             "\"abba.bundle/1\"",
+                             "\"files\"",
+                             "\"name\"",
+                             "\"sha256\"",
+                             "\xfd"
+                             "7zXZ",
+                             "a"}),
       [&](std::string_view input) { return target(input); },
       20);  // a whole verification each
 }

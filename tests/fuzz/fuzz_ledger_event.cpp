@@ -2,8 +2,9 @@
 // is in the graph or a problem is named, and the good one is always there.
 #include "engine/base/error.h"
 #include "harness/manifest/ledger.h"
-#include "tests/fuzz/in_folder.h"
+#include "tests/fuzz/json_words.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace {
 
@@ -28,39 +29,18 @@ class Target {
   }
 
  private:
-  abba::fuzz::InFolder folder_;
+  abba::TemporaryFolder folder_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Target target;
-  return abba::fuzz::run(argc, argv,
-                         {"\"schema\"",
-                          "\"abba.ledger/1\"",
-                          "\"event\"",
-                          "\"registered\"",
-                          "\"run-started\"",
-                          "\"run-finished\"",
-                          "\"withdrawn\"",
-                          "\"bound\"",
-                          "\"utc\"",
-                          "\"lock\"",
-                          "\"parents\"",
-                          "\"details\"",
-                          "\"digest\"",
-                          "\"head_digest\"",
-                          "\"run_file\"",
-                          "null",
-                          "1",
-                          "[",
-                          "]",
-                          "{",
-                          "}",
-                          ",",
-                          ":",
-                          "\\u001b[31m",
-                          "\xff",
-                          std::string(64, 'a')},
-                         [&](std::string_view input) { return target(input); });
+  return abba::fuzz::run(
+      argc, argv,
+      abba::fuzz::with_json({"\"schema\"", "\"abba.ledger/1\"", "\"event\"", "\"registered\"",
+                             "\"run-started\"", "\"run-finished\"", "\"withdrawn\"", "\"bound\"",
+                             "\"utc\"", "\"lock\"", "\"parents\"", "\"details\"", "\"digest\"",
+                             "\"head_digest\"", "\"run_file\"", std::string(64, 'a')}),
+      [&](std::string_view input) { return target(input); });
 }

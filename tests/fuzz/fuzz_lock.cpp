@@ -4,13 +4,14 @@
 #include "engine/base/json.h"
 #include "engine/base/sha256.h"
 #include "harness/manifest/lock.h"
-#include "tests/fuzz/in_folder.h"
+#include "tests/fuzz/json_words.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace {
 
 std::string target(std::string_view input) {
-  static const abba::fuzz::InFolder kFolder;
+  static const abba::TemporaryFolder kFolder;
   const std::string file = kFolder.write("m.lock.json", input);
   try {
     const auto lock = abba::manifest::load_lock(file);
@@ -27,29 +28,10 @@ std::string target(std::string_view input) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return abba::fuzz::run(argc, argv,
-                         {"\"schema\"",
-                          "\"abba.lock/1\"",
-                          "\"digest\"",
-                          "\"manifest_digest\"",
-                          "\"registered_utc\"",
-                          "\"seed\"",
-                          "\"decisions\"",
-                          "\"sources\"",
-                          "\"commit\"",
-                          "\"supersedes\"",
-                          "\"plan\"",
-                          "null",
-                          "-1",
-                          "1e308",
-                          "[",
-                          "]",
-                          "{",
-                          "}",
-                          ",",
-                          ":",
-                          "\\ud800",
-                          "\xff",
-                          std::string(64, '0')},
-                         target);
+  return abba::fuzz::run(
+      argc, argv,
+      abba::fuzz::with_json({"\"schema\"", "\"abba.lock/1\"", "\"digest\"", "\"manifest_digest\"",
+                             "\"registered_utc\"", "\"seed\"", "\"decisions\"", "\"sources\"",
+                             "\"commit\"", "\"supersedes\"", "\"plan\"", std::string(64, '0')}),
+      target);
 }

@@ -4,6 +4,7 @@
 #include "engine/base/error.h"
 #include "engine/runtime/wire.h"
 #include "engine/text/prompt.h"
+#include "tests/fuzz/json_words.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/unit/text/tokenizers_for_tests.h"
 
@@ -68,33 +69,10 @@ std::string target(std::string_view input) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return abba::fuzz::run(argc, argv,
-                         {"\"state\"",
-                          "\"questions\"",
-                          "\"type\"",
-                          "\"choice\"",
-                          "\"score\"",
-                          "\"noul\"",
-                          "null",
-                          "true",
-                          "NaN",
-                          "-Infinity",
-                          "1e999",
-                          "0.1",
-                          "-0",
-                          "[MASK]",
-                          "\\ud83d",
-                          "\\u0000",
-                          "[",
-                          "{",
-                          "]",
-                          "}",
-                          ",",
-                          ":",
-                          "\"max_len\": 8",
-                          "\"criteria\": [\"a\"]",
-                          "\"labels\"",
-                          "\xff",
-                          "\xf0\x9f\x98\x80"},
-                         target);
+  return abba::fuzz::run(
+      argc, argv,
+      abba::fuzz::with_json({"\"state\"", "\"questions\"", "\"type\"", "\"choice\"", "\"score\"",
+                             "\"noul\"", "[MASK]", "\\ud83d", "\"max_len\": 8",
+                             "\"criteria\": [\"a\"]", "\"labels\""}),
+      target);
 }

@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/text/prompt.h"
 #include "engine/text/unicode.h"
+#include "tests/fuzz/json_words.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/unit/text/tokenizers_for_tests.h"
 
@@ -90,30 +91,25 @@ std::string target(std::string_view input) {
 
 int main(int argc, char** argv) {
   return abba::fuzz::run(argc, argv,
-                         {"[MASK]",
-                          "[SEP]",
-                          "<mask>",
-                          "  ",
-                          "\n",
-                          "\t",
-                          "\xcc\x81",
-                          "e\xcc\x81",
-                          "\xe2\x96\x81",
-                          "'re",
-                          "don't",
-                          "1234",
-                          "\xf0\x9f\x98\x80",
-                          "\xed\xa0\x80",
-                          "\xef\xbb\xbf",
-                          "\xe1\x84\x80\xe1\x85\xa1",
-                          "\"vocab\"",
-                          "\"decoder\": {\"type\": \"ByteLevel\"},",
-                          "\"decoder\": {\"type\": \"Fuse\"},",
-                          "null",
-                          "-1",
-                          "[]",
-                          "{",
-                          "\\u0000",
-                          "99999999999"},
+                         abba::fuzz::with_json({"[MASK]",
+                                                "[SEP]",
+                                                "<mask>",
+                                                "  ",
+                                                "\n",
+                                                "\t",
+                                                "\xcc\x81",
+                                                "e\xcc\x81",
+                                                "\xe2\x96\x81",
+                                                "'re",
+                                                "don't",
+                                                "1234",
+                                                "\xed\xa0\x80",
+                                                "\xef\xbb\xbf",
+                                                "\xe1\x84\x80\xe1\x85\xa1",
+                                                "\"vocab\"",
+                                                "\"decoder\": {\"type\": \"ByteLevel\"},",
+                                                "\"decoder\": {\"type\": \"Fuse\"},",
+                                                "[]",
+                                                "99999999999"}),
                          target);
 }

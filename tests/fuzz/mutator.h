@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -94,8 +95,13 @@ inline std::vector<std::string> read_corpus(const std::string& folder) {
   return corpus;
 }
 
-// main of a target: TARGET CORPUS_FOLDER SECONDS [SEED] | TARGET --one FILE. Exit 1 and a file with
-// the input at the first broken promise, or if fewer than `fewest` inputs were tried.
+// Where a target keeps the input it is at, so that a crash leaves it behind too.
+inline std::string last_input_file(const char* program) {
+  return std::string(program) + ".last";
+}
+
+// main of a target: TARGET CORPUS_FOLDER SECONDS [SEED] | TARGET --one FILE. Exit 1 at the first
+// broken promise, whose input is kept; and if fewer than `fewest` inputs were tried.
 inline int run(int argc, char** argv, const std::vector<std::string>& words,
                const std::function<std::string(std::string_view)>& target,
                std::uint64_t fewest = 100) {
@@ -113,12 +119,12 @@ inline int run(int argc, char** argv, const std::vector<std::string>& words,
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration<double>(std::strtod(argv[2], nullptr));
   std::uint64_t count = 0;
+  const std::string last = last_input_file(argv[0]);
   const auto tried = [&](const std::string& input) {
     ++count;
-    const std::string last = std::string(argv[0]) + ".last";
+    std::ofstream(last, std::ios::binary | std::ios::trunc) << input;
     const std::string broken = target(input);
     if (broken.empty()) return true;
-    base::write_file_atomically(last, input);
     std::fprintf(stderr, "input %llu (kept as %s): %s\n", static_cast<unsigned long long>(count),
                  last.c_str(), broken.c_str());
     return false;
@@ -129,6 +135,7 @@ inline int run(int argc, char** argv, const std::vector<std::string>& words,
   while (std::chrono::steady_clock::now() < end) {
     if (!tried(mutator.next())) return 1;
   }
+  std::filesystem::remove(last);
   std::printf("%llu inputs, nothing found\n", static_cast<unsigned long long>(count));
   return corpus.empty() || count < fewest ? 1 : 0;  // a target that tries nothing finds nothing
 }

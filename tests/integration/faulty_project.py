@@ -1,13 +1,15 @@
 """A project whose worker breaks where a test says, and what must hold after every fault."""
 
+import json
 import os
 import pathlib
 import re
 import shutil
-import sqlite3
 import subprocess
 import tempfile
 import time
+
+import run_rows
 
 ABBA = os.environ["ABBA_PROGRAM"]
 WORKER = os.environ["ABBA_FAULTY_WORKER"]
@@ -42,6 +44,8 @@ def require(holds, what):
 class FaultyProject:
     """A folder of its own; usable from several threads, one project each."""
 
+    query = staticmethod(run_rows.query)
+
     def __init__(self, declared=None):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="abba-fault-"))
         self.faults = self.root / "faults"
@@ -52,7 +56,6 @@ class FaultyProject:
         self.environment = dict(os.environ, ABBA_FAULTS=str(self.faults), LD_PRELOAD=SHIM,
                                 GIT_CONFIG_GLOBAL="/dev/null")
         if declared is not None:
-            import json
             self.manifest.write_text(json.dumps(declared))
 
     def close(self):
@@ -103,13 +106,6 @@ class FaultyProject:
 
     def files(self, folder):
         return sorted((self.root / folder).rglob("*.sqlite"))
-
-    def query(self, file, sql):
-        connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
 
     def samples(self, file):
         return set(self.query(file, "SELECT slot, seq, t_start_ns, duration_ns FROM sample"))

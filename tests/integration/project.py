@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+import run_rows
+
 ABBA = os.environ["ABBA_PROGRAM"]
 SAXPY = os.environ["ABBA_SAXPY"]
 SOURCE = pathlib.Path(os.environ["ABBA_SOURCE_DIR"])
@@ -52,6 +54,8 @@ def saxpy_manifest(worker, **changes):
 
 
 class ProjectTest(unittest.TestCase):
+    query = staticmethod(run_rows.query)
+
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="abba-it-"))
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
@@ -98,13 +102,6 @@ class ProjectTest(unittest.TestCase):
         files = self.run_files()
         self.assertEqual(len(files), 1, files)
         return files[0]
-
-    def query(self, file, sql):
-        connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
 
     def count_so_far(self, sql):
         """What a live run's file counts; 0 while the file or its tables are still being made."""

@@ -2,11 +2,13 @@
 
 import json
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import unittest
 
-from project import SAXPY, SLEEPY, ProjectTest, saxpy_manifest, sleepy_manifest
+from project import ABBA, SAXPY, SLEEPY, SOURCE, ProjectTest, saxpy_manifest, sleepy_manifest
 
 
 class BadInput(ProjectTest):
@@ -20,8 +22,9 @@ class BadInput(ProjectTest):
         self.assertFalse(list(self.root.rglob("*.lock.json")))
 
     def test_usage(self):
+        run = next((SOURCE / "results/quickstart").glob("*.xz"))
         for words, expected in [
-            ((), "abba --help"),
+            ((), "name a command; see `abba --help`"),
             (("frobnicate",), "frobnicate"),
             (("check",), "manifest"),
             (("check", "--frob", "m.json"), "--frob"),
@@ -30,6 +33,12 @@ class BadInput(ProjectTest):
             (("report",), "abba run"),
             (("show", "none.sqlite"), "none.sqlite"),
             (("verify", "none.sqlite"), "none.sqlite"),
+            (("verify", run, "--anchor", "none"), "--anchor none"),
+            (("verify", run, "--ca", "none"), "--ca none"),
+            (("verify", run, "--mirror", "none"), "--mirror none"),
+            (("report", run, "--json", "--html"), "excludes"),
+            (("beside", run, run), "named twice"),
+            (("try", "true", "true", "--passes", "99999999999999"), "1 to 1000"),
             (("explain", "N999"), "N999"),
             (("run", "--register", "--exploratory", "m.json"), "exclude"),
             (("try", "true", "'"), "quote"),
@@ -43,16 +52,29 @@ class BadInput(ProjectTest):
         self.assertIn("N054", self.abba("explain").stdout)
 
     def test_engine_that_is_not_there(self):
-        import os
-        import shutil
         alone = self.root / "bin"
         alone.mkdir()
-        shutil.copy(os.environ["ABBA_PROGRAM"], alone / "abba")
-        import subprocess
+        shutil.copy(ABBA, alone / "abba")
         done = subprocess.run([alone / "abba", "laya", "decide", "--help"], text=True,
                               stderr=subprocess.PIPE)
         self.assertEqual(done.returncode, 2)
         self.assertIn("abba-laya", done.stderr)
+
+    def test_an_anchor_that_cannot_be_made_registers_nothing(self):
+        path = self.write(saxpy_manifest([SAXPY]))
+        for words, expected in [
+            (("rfc3161",), "--authority"),
+            (("rfc3161", "--authority", "ftp://a", "--ca", path), "http"),
+            (("rfc3161", "--authority", "http://localhost", "--ca", "none.pem"), "none.pem"),
+            (("rfc3161", "--authority", "http://localhost", "--ca", path), "certificate"),
+            (("manifests",), "no file"),
+            (("none/kept.txt",), "no file"),
+        ]:
+            with self.subTest(words=words):
+                self.one_sentence(self.abba("register", path, "--anchor", *words, exit_code=2),
+                                  expected)
+                self.nothing_written()
+        self.assertFalse((self.root / "manifests/ledger").exists())
 
     def test_every_mistake_of_a_manifest_is_named(self):
         path = self.root / "manifests/bad.json"
@@ -152,10 +174,8 @@ class BadInput(ProjectTest):
             self.assertIn("state", self.show(file))
 
     def test_full_standard_output(self):
-        import os
-        import subprocess
         with open("/dev/full", "w") as full:
-            done = subprocess.run([os.environ["ABBA_PROGRAM"], "explain"], stdout=full,
+            done = subprocess.run([ABBA, "explain"], stdout=full,
                                   stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 5)
         self.assertIn("No space left", done.stderr)

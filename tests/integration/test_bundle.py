@@ -3,14 +3,17 @@
 import json
 import lzma
 import math
+import os
 import pathlib
+import re
+import socket
 import sqlite3
 import subprocess
 import sys
 import unittest
 import zipfile
 
-from project import SOURCE, ProjectTest, sleepy_manifest
+from project import ABBA, SOURCE, ProjectTest, sleepy_manifest
 
 PUBLISHED = sorted((SOURCE / "results").glob("*/*.sqlite.xz"))
 
@@ -72,11 +75,25 @@ class Bundle(ProjectTest):
         folder = self.root / "unpacked"
         with zipfile.ZipFile(self.root / first) as archive:
             archive.extractall(folder)
+        self.follow_commands(folder)
         self.recompute(folder / "recompute.py", folder / "run.sqlite.xz")
         index = json.loads((folder / "bundle.json").read_text())
         self.assertIn("host", [item["key"] for item in index["withheld"]])
         report = json.loads((folder / "report.json").read_text())
         self.assertEqual(report["run"]["head_digest"], index["head_digest"])
+
+    def follow_commands(self, folder):
+        """What commands.txt says of repeating is there; what it says of checking works."""
+        text = (folder / "commands.txt").read_text()
+        commands = [line.split() for line in text.splitlines() if line.startswith("    ")]
+        self.assertIn(["abba", "run", "manifest.json"], commands)
+        followed = [words for words in commands if words[-1] == "run.sqlite.xz"]
+        self.assertEqual([words[:2] for words in followed],
+                         [["abba", "verify"], ["abba", "report"], ["python3", "recompute.py"]])
+        for program, *words in followed:
+            done = subprocess.run([ABBA if program == "abba" else sys.executable, *words],
+                                  cwd=folder, text=True, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_plain_sql_gives_the_pass_values_and_means_of_the_report(self):
         compared = 0
@@ -154,14 +171,24 @@ class Bundle(ProjectTest):
         run_file = next((self.root / "results").glob("*/*.sqlite"))
         self.abba("export", run_file, "--out", "out.zip")
         self.abba("verify", "out.zip")
-        text = b""
-        with zipfile.ZipFile(self.root / "out.zip") as archive:
-            for name in archive.namelist():
-                text += archive.read(name)
-        with zipfile.ZipFile(self.root / "out.zip") as archive:
-            text += lzma.decompress(archive.read("run.sqlite.xz"))
-        self.assertNotIn(str(self.root).encode(), text)
-        self.assertIn(b"worker/1/command", text)
+        text = self.words_of_bundle("out.zip")
+        self.assertIn("worker/1/command", text)
+        for what, private in {"project folder": str(self.root), "home": os.path.expanduser("~"),
+                              "source folder": str(SOURCE), "harness": ABBA,
+                              "host name": socket.gethostname()}.items():
+            word = rf"(?<![\w-]){re.escape(private)}(?![\w-])"
+            self.assertRegex(f"it is {private}.", word)  # the canary
+            self.assertNotRegex(text, word, f"{what} is in the bundle")
+
+    def words_of_bundle(self, name):
+        """Every entry, and every row of the run file, as text."""
+        with zipfile.ZipFile(self.root / name) as archive:
+            entries = {entry: archive.read(entry) for entry in archive.namelist()}
+        plain = self.root / "bundled.sqlite"
+        plain.write_bytes(lzma.decompress(entries.pop("run.sqlite.xz")))
+        database = sqlite3.connect(plain)
+        self.addCleanup(database.close)
+        return "\n".join([*(part.decode() for part in entries.values()), *database.iterdump()])
 
     def test_control_characters_of_a_file_do_not_reach_the_terminal(self):
         plain = self.root / "hostile.sqlite"

@@ -1,5 +1,7 @@
 """Placements, orders, pauses and cold caches: from the manifest through check, run and verify."""
 
+import json
+import math
 import sys
 import unittest
 
@@ -36,7 +38,8 @@ class Conditions(ProjectTest):
         self.assertEqual(len(slots), 6 * 4)
         self.assertEqual(len({worker for worker, _ in slots}), 6 * 4, "each slot has its own")
         self.assertIn("one-at-a-time", report)
-        self.assertIn("faster", report)
+        verdict, = json.loads(self.abba("report", "--json", file).stdout)["verdicts"]
+        self.assertLess(verdict["deciding"]["high"], math.log(0.8), "B sleeps half as long")
 
     def test_canary_two_loaded_workers_are_company(self):
         alone = self.root / "alone"

@@ -1,6 +1,5 @@
 """Signals and deaths in the middle of a block: a readable file, nothing measured lost, a resume."""
 
-import os
 import signal
 import time
 import unittest

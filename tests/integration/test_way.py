@@ -3,11 +3,11 @@
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import unittest
 
-import project
 from project import ENVIRONMENT, SAXPY, SAXPY_PY, SOURCE, ProjectTest, saxpy_manifest, sleepy_manifest
 
 
@@ -165,7 +165,6 @@ class Way(ProjectTest):
         path = self.write(saxpy_manifest([SAXPY]))
         self.abba("run", "--register", "--quiet", path)
         file = self.run_file()
-        import sqlite3
         connection = sqlite3.connect(file)
         connection.execute("UPDATE sample SET duration_ns = duration_ns / 2 WHERE seq = 1")
         connection.commit()

@@ -1,8 +1,8 @@
 // What some tests need of the machine itself. A test whose need the machine truly lacks is skipped;
 // one that only could not be run (the right is there, the code under test refused) fails where
-// ABBA_REQUIRE_MACHINE=1, which `./dev test` sets. What counts as truly lacking: the machine has
-// one CPU online; the kernel has no /proc/self/numa_maps; the kernel or the container refuses
-// set_mempolicy to this very process.
+// ABBA_REQUIRE_MACHINE=1, which `./dev test` and `./dev gpu-test` set. What counts as truly
+// lacking: the machine has one CPU online; the kernel has no /proc/self/numa_maps; the kernel or
+// the container refuses set_mempolicy to this very process.
 #pragma once
 
 #include <sys/syscall.h>
@@ -32,10 +32,15 @@ inline bool can_bind_memory() {
   return is_bound;
 }
 
+// Whether an ABBA_REQUIRE variable asks for what it names.
+inline bool is_required(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 // Whether a test that could not run must fail: the machine has what it needs and says it has to.
 inline bool must_run(bool machine_has_it) {
-  const char* required = std::getenv("ABBA_REQUIRE_MACHINE");
-  return machine_has_it && required != nullptr && std::string_view(required) == "1";
+  return machine_has_it && is_required("ABBA_REQUIRE_MACHINE");
 }
 
 }  // namespace abba::machine

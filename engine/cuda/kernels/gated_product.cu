@@ -135,7 +135,6 @@ __device__ void store_part(const GatedArgs& args, const WarpPart<Tile>& part) {
   }
 }
 
-
 template <typename Tile>
 __global__ void __launch_bounds__(Tile::kThreads) gated_product_kernel(GatedArgs args) {
   const std::uint32_t stages = shared_address(gated_stages);

@@ -1,7 +1,10 @@
 // A stand-in for libcuda.so.1 and libnvidia-ml.so.1 in one: one idle device, which is gone while
-// $ABBA_FAULTS holds the file device-gone. What is left out here abba reads as unreadable.
+// $ABBA_FAULTS holds the file device-gone. Each $ABBA_FAULTS has a device of its own, since a
+// device is reserved for the whole machine. What is left out here abba reads as unreadable.
 #include <unistd.h>
 
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,15 +12,42 @@
 
 namespace {
 
-constexpr const char* kUuid = "GPU-abba0000-0000-0000-0000-000000000001";
 int the_device;
+
+// Empty where no test set it.
+std::string folder() {
+  const char* set = std::getenv("ABBA_FAULTS");
+  return set == nullptr ? "" : set;
+}
 
 // 0, or "the GPU is lost".
 int status() {
-  const char* folder = std::getenv("ABBA_FAULTS");
-  const bool gone =
-      folder != nullptr && ::access((std::string(folder) + "/device-gone").c_str(), F_OK) == 0;
-  return gone ? 15 : 0;
+  return !folder().empty() && ::access((folder() + "/device-gone").c_str(), F_OK) == 0 ? 15 : 0;
+}
+
+using Uuid = std::array<unsigned char, 16>;
+
+// abba0000-0000-0000 and the 64-bit FNV-1a hash of the folder.
+Uuid uuid() {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : folder()) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  Uuid bytes = {0xab, 0xba};
+  for (std::size_t i = 0; i < 8; ++i) {
+    bytes[8 + i] = static_cast<unsigned char>(hash >> (56 - 8 * i));
+  }
+  return bytes;
+}
+
+// As NVML writes it: "GPU-", and hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+std::string uuid_text() {
+  std::string text = "GPU";
+  const Uuid bytes = uuid();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", bytes[i]);
+    text += (i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + std::string(digits);
+  }
+  return text;
 }
 
 struct Utilization {
@@ -51,8 +81,8 @@ int cuDeviceGetName(char* name, int size, int) {
   return 0;
 }
 int cuDeviceGetUuid_v2(unsigned char* bytes, int) {
-  const unsigned char uuid[16] = {0xab, 0xba, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  std::memcpy(bytes, uuid, sizeof uuid);
+  const Uuid found = uuid();
+  std::memcpy(bytes, found.data(), found.size());
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int, int) {
@@ -83,7 +113,7 @@ int nvmlDeviceGetHandleByUUID(const char*, void** device) {
   return status();
 }
 int nvmlDeviceGetUUID(void*, char* text, unsigned int size) {
-  std::snprintf(text, size, "%s", kUuid);
+  std::snprintf(text, size, "%s", uuid_text().c_str());
   return status();
 }
 int nvmlDeviceGetName(void*, char* text, unsigned int size) {

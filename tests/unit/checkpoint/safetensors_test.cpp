@@ -13,7 +13,7 @@
 #include "engine/base/prng.h"
 #include "engine/base/text.h"
 #include "engine/checkpoint/safetensors_writer.h"
-#include "tests/unit/checkpoint/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::checkpoint {
 namespace {
@@ -46,7 +46,7 @@ const std::string kGood =
 // What opening a file of these bytes says; empty if it opens.
 std::string refusal(const std::string& bytes) {
   const TemporaryFolder folder;
-  const std::string path = folder / "x.safetensors";
+  const std::string path = folder.file("x.safetensors");
   std::ofstream(path, std::ios::binary) << bytes;
   const std::vector<std::string> mistakes = SafetensorsFile::mistakes_of(path);
   try {
@@ -71,7 +71,7 @@ std::string refusal(const std::string& bytes) {
 TEST(Safetensors, ReadsAGoodFile) {
   EXPECT_EQ(refusal(file_of(kGood, 32)), "");
   const TemporaryFolder folder;
-  const std::string path = folder / "x";
+  const std::string path = folder.file("x");
   std::ofstream(path, std::ios::binary)
       << file_of("{\"__metadata__\":{\"format\":\"pt\"}," + kGood.substr(1), 32);
   const SafetensorsFile file(path);
@@ -192,7 +192,7 @@ TEST(Safetensors, MisalignedTensorsAreRefused) {
 
 TEST(Safetensors, AllMistakesAreListedAndHostileNamesTamed) {
   const TemporaryFolder folder;
-  const std::string path = folder / "x";
+  const std::string path = folder.file("x");
   const std::string name(5000, 'n');
   std::ofstream(path, std::ios::binary)
       << file_of("{" + entry("a", "F64", "[1]", "[0,8]") + "," +
@@ -246,7 +246,8 @@ TEST(Safetensors, RandomDamageNeverYieldsATensorOutsideTheData) {
 
 TEST(Safetensors, WhatIsNoFileIsRefused) {
   const TemporaryFolder folder;
-  for (const std::string& path : {folder / "missing", folder / "", std::string("/dev/zero")}) {
+  for (const std::string& path :
+       {folder.file("missing"), folder.file(""), std::string("/dev/zero")}) {
     EXPECT_THROW(SafetensorsFile{path}, base::Error) << path;
   }
 }
@@ -263,15 +264,15 @@ TEST(SafetensorsWriter, WhatIsWrittenIsReadBack) {
   for (auto& weight : weights) weight = static_cast<std::uint16_t>(random.next_u64());
   const float values[3] = {1.5F, -2, 3e30F};
   for (const std::string name : {"one", "two"}) {
-    SafetensorsWriter writer(folder / name, two_tensors(), {{"format", "pt"}});
+    SafetensorsWriter writer(folder.file(name), two_tensors(), {{"format", "pt"}});
     writer.write(1, 20, weights.data() + 10, 50);
     writer.write(0, 0, values, sizeof values);
     writer.write(1, 0, weights.data(), 20);
     writer.finish();
   }
   EXPECT_EQ(folder.entry_count(), 2);
-  EXPECT_EQ(base::read_file(folder / "one"), base::read_file(folder / "two"));
-  const SafetensorsFile file(folder / "one");
+  EXPECT_EQ(base::read_file(folder.file("one")), base::read_file(folder.file("two")));
+  const SafetensorsFile file(folder.file("one"));
   EXPECT_EQ(std::memcmp(file.view("w").data(), weights.data(), 70), 0);
   EXPECT_EQ(file.view("t").as<float>()[2], 3e30F);
   file.drop_pages(*file.find("w"));
@@ -281,19 +282,19 @@ TEST(SafetensorsWriter, WhatIsWrittenIsReadBack) {
 TEST(SafetensorsWriter, UnfinishedFilesDisappearAndNothingIsOverwritten) {
   const TemporaryFolder folder;
   {
-    SafetensorsWriter writer(folder / "x", two_tensors(), {});
+    SafetensorsWriter writer(folder.file("x"), two_tensors(), {});
     EXPECT_EQ(folder.entry_count(), 1);
   }
   EXPECT_EQ(folder.entry_count(), 0);
-  base::write_file_atomically(folder / "x", "mine");
-  EXPECT_THROW(SafetensorsWriter(folder / "x", two_tensors(), {}), base::Error);
-  EXPECT_EQ(base::read_file(folder / "x"), "mine");
-  EXPECT_THROW(SafetensorsWriter(folder / "missing/x", two_tensors(), {}), base::Error);
+  base::write_file_atomically(folder.file("x"), "mine");
+  EXPECT_THROW(SafetensorsWriter(folder.file("x"), two_tensors(), {}), base::Error);
+  EXPECT_EQ(base::read_file(folder.file("x")), "mine");
+  EXPECT_THROW(SafetensorsWriter(folder.file("missing/x"), two_tensors(), {}), base::Error);
 }
 
 TEST(SafetensorsWriterDeathTest, RefusesOurMistakes) {
   const TemporaryFolder folder;
-  SafetensorsWriter writer(folder / "x", two_tensors(), {});
+  SafetensorsWriter writer(folder.file("x"), two_tensors(), {});
   const float values[4] = {};
   EXPECT_DEATH(writer.finish(), "written_bytes_");
   EXPECT_DEATH(writer.write(0, 0, values, 16), "size_bytes");

@@ -17,7 +17,7 @@
 #include "engine/checkpoint/recipe.h"
 #include "engine/checkpoint/safetensors_writer.h"
 #include "engine/checkpoint/verify.h"
-#include "tests/unit/checkpoint/temporary_folder.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::checkpoint {
 namespace {
@@ -114,18 +114,19 @@ TEST(Recipe, OutliersCancelExactlyAndGainsAreReduced) {
 
 TEST(Synthetic, GoldenDigestOfTiny) {
   const TemporaryFolder folder;
-  make_synthetic(family_config("tiny"), {.seed = 1, .out_dir = folder / "tiny"});
-  EXPECT_EQ(base::sha256_file(folder / "tiny/model.safetensors"),
+  make_synthetic(family_config("tiny"), {.seed = 1, .out_dir = folder.file("tiny")});
+  EXPECT_EQ(base::sha256_file(folder.file("tiny/model.safetensors")),
             "7a2cafa7abfd665dc08d42ccec6d46860cb91e0bb933384b460772f20d0b11f6");
-  EXPECT_THAT(verify_checkpoint(folder / "tiny"), IsEmpty());
-  const Inspection inspection = inspect_checkpoint(folder / "tiny");
+  EXPECT_THAT(verify_checkpoint(folder.file("tiny")), IsEmpty());
+  const Inspection inspection = inspect_checkpoint(folder.file("tiny"));
   EXPECT_EQ(inspection.family, "tiny");
   EXPECT_TRUE(inspection.has_tokenizer);
   EXPECT_EQ(inspection.tensors.size(), tensor_inventory(inspection.config).size());
   EXPECT_EQ(inspection.by_dtype.size(), 2U);
   EXPECT_EQ(inspection.by_dtype[0].parameter_count, 3U);
   EXPECT_THAT(inspection_text(inspection), HasSubstr("encoder.layers.3.mlp.Wi.weight"));
-  EXPECT_EQ(base::read_file(folder / "tiny/tokenizer/tokenizer.json"), builtin_tokenizer_json());
+  EXPECT_EQ(base::read_file(folder.file("tiny/tokenizer/tokenizer.json")),
+            builtin_tokenizer_json());
 }
 
 TEST(Synthetic, BytesDependOnTheSeedAndNotOnThreads) {
@@ -133,35 +134,36 @@ TEST(Synthetic, BytesDependOnTheSeedAndNotOnThreads) {
   for (const auto& [name, seed, threads] :
        {std::tuple("a", 1, 1), std::tuple("b", 1, 3), std::tuple("c", 2, 2)}) {
     make_synthetic(small_config(), {.seed = static_cast<std::uint64_t>(seed),
-                                    .out_dir = folder / name,
+                                    .out_dir = folder.file(name),
                                     .tokenizer = "none",
                                     .thread_count = threads});
   }
   EXPECT_EQ(folder.entry_count(), 3);
-  const std::string a = base::sha256_file(folder / "a/model.safetensors");
-  EXPECT_EQ(a, base::sha256_file(folder / "b/model.safetensors"));
-  EXPECT_NE(a, base::sha256_file(folder / "c/model.safetensors"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "a/tokenizer"));
+  const std::string a = base::sha256_file(folder.file("a/model.safetensors"));
+  EXPECT_EQ(a, base::sha256_file(folder.file("b/model.safetensors")));
+  EXPECT_NE(a, base::sha256_file(folder.file("c/model.safetensors")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("a/tokenizer")));
 }
 
 TEST(Synthetic, RefusesWhatItWouldOverwriteAndLeavesNothing) {
   const TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "full");
-  base::write_file_atomically(folder / "full/mine", "x");
-  base::write_file_atomically(folder / "file", "x");
-  std::filesystem::create_directories(folder / "empty");
+  std::filesystem::create_directories(folder.file("full"));
+  base::write_file_atomically(folder.file("full/mine"), "x");
+  base::write_file_atomically(folder.file("file"), "x");
+  std::filesystem::create_directories(folder.file("empty"));
   const auto make = [&](const std::string& out, const std::string& tokenizer) {
-    make_synthetic(small_config(), {.out_dir = folder / out, .tokenizer = tokenizer});
+    make_synthetic(small_config(), {.out_dir = folder.file(out), .tokenizer = tokenizer});
   };
   EXPECT_THROW(make("full", "none"), base::Error);
   EXPECT_THROW(make("file", "none"), base::Error);
-  EXPECT_THROW(make("new", folder / "no_tokenizer_here"), base::Error);
+  EXPECT_THROW(make("new", folder.file("no_tokenizer_here")), base::Error);
   EXPECT_THROW(make("file/below", "none"), base::Error);
   EXPECT_EQ(folder.entry_count(), 3);
-  EXPECT_EQ(base::read_file(folder / "full/mine"), "x");
+  EXPECT_EQ(base::read_file(folder.file("full/mine")), "x");
   make("empty", "builtin");
-  make("again/", folder / "empty/tokenizer");
-  EXPECT_EQ(base::read_file(folder / "again/tokenizer/tokenizer.json"), builtin_tokenizer_json());
+  make("again/", folder.file("empty/tokenizer"));
+  EXPECT_EQ(base::read_file(folder.file("again/tokenizer/tokenizer.json")),
+            builtin_tokenizer_json());
 }
 
 TEST(Synthetic, BuiltinTokenizerHasTheEnglishIds) {
@@ -221,16 +223,16 @@ TEST(Verify, ListsEveryMistakeOfTheInventory) {
       {.name = "lm_head.weight", .dtype = tensor::DType::kF16, .shape = tensor::Shape{9}});
   tensors.push_back(
       {.name = "scorer.1.mask", .dtype = tensor::DType::kU8, .shape = tensor::Shape{4}});
-  write_checkpoint(folder / "bad", config, tensors);
+  write_checkpoint(folder.file("bad"), config, tensors);
   EXPECT_THAT(
-      verify_checkpoint(folder / "bad"),
+      verify_checkpoint(folder.file("bad")),
       ElementsAre(HasSubstr("\"type_emb.weight\" has shape [2, 128], the config asks for [3, 128]"),
                   HasSubstr("\"scorer.1.weight\" of the same shape is missing: renamed?"),
                   HasSubstr("\"lm_head.weight\" does not belong"),
                   HasSubstr("\"scorer.1.mask\" does not belong"),
                   HasSubstr("\"encoder.layers.1.mlp.Wi.weight\" is missing")));
   try {
-    const Checkpoint opened(folder / "bad");
+    const Checkpoint opened(folder.file("bad"));
     FAIL() << "opened";
   } catch (const base::Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("bad/model.safetensors"));
@@ -243,20 +245,21 @@ TEST(Verify, RefusesIntegerWeightsAcceptsAnyFloat) {
   const ModelConfig config = small_config();
   std::vector<TensorInfo> tensors = f16_inventory(config);
   tensors.back().dtype = tensor::DType::kBf16;
-  write_checkpoint(folder / "good", config, tensors);
-  EXPECT_THAT(verify_checkpoint(folder / "good"), IsEmpty());  // canary: not everything is refused
-  EXPECT_EQ(Checkpoint(folder / "good").config, config);
+  write_checkpoint(folder.file("good"), config, tensors);
+  EXPECT_THAT(verify_checkpoint(folder.file("good")),
+              IsEmpty());  // canary: not everything is refused
+  EXPECT_EQ(Checkpoint(folder.file("good")).config, config);
   tensors.back().dtype = tensor::DType::kU8;
-  write_checkpoint(folder / "bad", config, tensors);
-  EXPECT_THAT(verify_checkpoint(folder / "bad"),
+  write_checkpoint(folder.file("bad"), config, tensors);
+  EXPECT_THAT(verify_checkpoint(folder.file("bad")),
               ElementsAre(HasSubstr("\"temperature\" has dtype U8")));
 }
 
 TEST(Verify, MissingFilesAreNamed) {
   const TemporaryFolder folder;
-  EXPECT_THAT(verify_checkpoint(folder / "none"),
+  EXPECT_THAT(verify_checkpoint(folder.file("none")),
               ElementsAre(HasSubstr("encoder/config.json"), HasSubstr("model.safetensors")));
-  EXPECT_THROW(inspect_checkpoint(folder / "none"), base::Error);
+  EXPECT_THROW(inspect_checkpoint(folder.file("none")), base::Error);
 }
 
 }  // namespace

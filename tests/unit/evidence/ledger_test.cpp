@@ -7,13 +7,14 @@
 
 #include "harness/evidence/check_record.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::evidence {
 namespace {
 
 // The outcome for a run of two heads, where an event of `state` names the first of them only.
 Outcome outcome_after(const std::string& state, int resumed) {
-  const testing::Folder folder;
+  const TemporaryFolder folder;
   manifest::append_event(folder.path(), record::LedgerEventKind::kRunFinished, "the lock",
                          base::Json::object({{"head_digest", "first"},
                                              {"state", base::Json(state)},

@@ -8,6 +8,7 @@
 #include "harness/stats/contrasts.h"
 #include "harness/store/database.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::evidence {
 namespace {
@@ -24,7 +25,7 @@ class PassValue : public ::testing::Test {
   record::RunRecord run_of(const std::vector<Wanted>& wanted, bool interleaved);
   void expect_equal(const record::RunRecord& run);
 
-  testing::Folder folder_;
+  TemporaryFolder folder_;
   base::Random random_{4};
 
  private:

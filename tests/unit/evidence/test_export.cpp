@@ -15,6 +15,7 @@
 #include "harness/store/xz.h"
 #include "tests/unit/evidence/valid_run.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::evidence {
 namespace {
@@ -36,7 +37,7 @@ class Export : public ::testing::Test {
     }
     return all;
   }
-  testing::Folder folder_;
+  TemporaryFolder folder_;
   record::RunRecord run_ = testing::valid_run();
   std::string path_ = folder_.file(run_.run_id + ".sqlite");
   std::string head_;

@@ -21,6 +21,7 @@
 #include "tests/unit/evidence/tamper_table.h"
 #include "tests/unit/evidence/valid_run.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::evidence {
 namespace {
@@ -62,7 +63,7 @@ class Tamper : public ::testing::Test {
     database.execute(sql);
   }
 
-  testing::Folder folder_;
+  TemporaryFolder folder_;
   record::RunRecord run_ = testing::valid_run();
   std::string path_ = folder_.file(run_.run_id + ".sqlite");
   std::string ledger_ = folder_.file("ledger");
@@ -186,21 +187,6 @@ ArchiveEntry& entry(Entries& entries, const std::string& name) {
   throw base::Error(base::ErrorCode::kBadInput, name, "no such entry");
 }
 
-// The index of a determined author: digests of what the entries are now.
-void recompute_index(Entries& entries) {
-  Json index = base::parse_json(entry(entries, "bundle.json").bytes, "index");
-  Json files = Json::array();
-  for (const ArchiveEntry& item : entries) {
-    if (item.name != "bundle.json") {
-      files.push_back(Json::object({{"name", item.name},
-                                    {"bytes", static_cast<std::int64_t>(item.bytes.size())},
-                                    {"sha256", base::sha256_hex(item.bytes)}}));
-    }
-  }
-  index.set("files", files);
-  entry(entries, "bundle.json").bytes = index.dump_pretty();
-}
-
 class TamperBundle : public Tamper {
  protected:
   void SetUp() override {
@@ -292,7 +278,7 @@ TEST_F(TamperBundle, EntriesEndAsWritten) {
     const VerifyResult edited = verify(written(store::write_archive(entries)), options_);
     table.add(row.what, "edited", edited.sentence);
     EXPECT_EQ(edited.ending, Ending::kBroken) << row.what;
-    recompute_index(entries);
+    testing::recompute_index(entries);
     expect(table, row.what, "index recomputed", written(store::write_archive(entries)),
            row.recomputed);
   }
@@ -343,11 +329,11 @@ TEST_F(TamperBundle, OfAnotherBuildOnlyWordsMayDiffer) {
   EXPECT_EQ(verify(written(bytes_), options_).sentence, kConsistent);
   Entries entries = entries_;
   replace_in(entry(entries, "report.md").bytes, "# ", "# Otherwise ");
-  recompute_index(entries);
+  testing::recompute_index(entries);
   const VerifyResult other = verify(written(store::write_archive(entries)), options_);
   EXPECT_EQ(other.sentence, kConsistent);
   replace_in(entry(entries, "report.json").bytes, "\"effect\": ", kOtherEffect);
-  recompute_index(entries);
+  testing::recompute_index(entries);
   EXPECT_TRUE(verify(written(store::write_archive(entries)), options_)
                   .sentence.starts_with("does not check out: report.json: its verdicts"));
 }

@@ -22,6 +22,7 @@
 #include "harness/store/xz.h"
 #include "tests/unit/evidence/valid_run.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::evidence {
 namespace {
@@ -71,7 +72,7 @@ class Verify : public ::testing::Test {
     return "";
   }
 
-  testing::Folder folder_;
+  TemporaryFolder folder_;
   record::RunRecord run_ = valid_run();
   std::string path_ = folder_.file(run_.run_id + ".sqlite");
   std::string head_;

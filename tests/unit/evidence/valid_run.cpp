@@ -109,4 +109,22 @@ void recompute_verdicts(const std::string& path) {
   }
 }
 
+void recompute_index(std::vector<store::ArchiveEntry>& entries) {
+  store::ArchiveEntry* index_entry = nullptr;
+  base::Json files = base::Json::array();
+  for (store::ArchiveEntry& entry : entries) {
+    if (entry.name == "bundle.json") {
+      index_entry = &entry;
+      continue;
+    }
+    files.push_back(base::Json::object({{"name", entry.name},
+                                        {"bytes", static_cast<std::int64_t>(entry.bytes.size())},
+                                        {"sha256", base::sha256_hex(entry.bytes)}}));
+  }
+  ABBA_CHECK(index_entry != nullptr);
+  base::Json index = base::parse_json(index_entry->bytes, "bundle.json");
+  index.set("files", files);
+  index_entry->bytes = index.dump_pretty();
+}
+
 }  // namespace abba::testing

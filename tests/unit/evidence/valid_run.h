@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/record/run_record.h"
+#include "harness/store/archive.h"
 #include "harness/store/run_file.h"
 
 namespace abba::testing {
@@ -19,5 +21,7 @@ std::string write_valid(const std::string& path, const record::RunRecord& run);
 void recompute_chain(const std::string& path);
 // And the verdicts anew, as the samples now give them.
 void recompute_verdicts(const std::string& path);
+// And the index of a bundle (its entry bundle.json), as the other entries now are.
+void recompute_index(std::vector<store::ArchiveEntry>& entries);
 
 }  // namespace abba::testing

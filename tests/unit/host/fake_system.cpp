@@ -1,30 +1,13 @@
 #include "tests/unit/host/fake_system.h"
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <fstream>
-
 namespace abba::host::testing {
 
-FakeSystem::FakeSystem() {
-  std::string name = (std::filesystem::temp_directory_path() / "abba-host-XXXXXX").string();
-  EXPECT_NE(::mkdtemp(name.data()), nullptr);
-  folder_ = name;
-}
-
-FakeSystem::~FakeSystem() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 SystemRoot FakeSystem::root() const {
-  return {folder_ / "proc", folder_ / "sys", folder_ / "etc"};
+  return {folder_.file("proc"), folder_.file("sys"), folder_.file("etc")};
 }
 
 void FakeSystem::write(const std::string& name, const std::string& text) const {
-  std::filesystem::create_directories((folder_ / name).parent_path());
-  std::ofstream(folder_ / name, std::ios::binary) << text;
+  folder_.write(name, text);
 }
 
 void FakeSystem::set_cpus(const std::vector<Cpu>& cpus) const {

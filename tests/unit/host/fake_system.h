@@ -2,21 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "harness/host/identity.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::host::testing {
 
 class FakeSystem {
  public:
-  FakeSystem();
-  ~FakeSystem();
-  FakeSystem(const FakeSystem&) = delete;
-  FakeSystem& operator=(const FakeSystem&) = delete;
-
   [[nodiscard]] SystemRoot root() const;
   void write(const std::string& name, const std::string& text) const;
 
@@ -39,7 +34,7 @@ class FakeSystem {
                    std::int64_t major_faults = 0) const;
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace abba::host::testing

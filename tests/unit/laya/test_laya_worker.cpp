@@ -2,12 +2,13 @@
 // equal bits, repeats are equal, other inputs are not.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "engine/checkpoint/config.h"
 #include "engine/checkpoint/synthetic.h"
 #include "experiments/laya/laya_worker.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::laya {
 namespace {
@@ -17,18 +18,18 @@ using abba_worker::Json;
 class LayaWorkerTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    dir_ = (std::filesystem::temp_directory_path() / ("abba_laya_" + std::to_string(getpid())))
-               .string();
-    checkpoint::make_synthetic(checkpoint::family_config("tiny"), {.seed = 1, .out_dir = dir_});
+    folder_.emplace();
+    checkpoint::make_synthetic(checkpoint::family_config("tiny"),
+                               {.seed = 1, .out_dir = checkpoint_dir()});
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
+  static void TearDownTestSuite() { folder_.reset(); }
 
   static std::unique_ptr<LayaWorker> loaded(const std::map<std::string, std::string>& factors,
                                             const std::string& settings = "{}") {
     auto worker = std::make_unique<LayaWorker>();
     abba_worker::LoadRequest request;
     request.settings = Json::parse(settings);
-    request.files = {{"checkpoint", dir_}, {"fixtures", ABBA_FIXTURES_DIR}};
+    request.files = {{"checkpoint", checkpoint_dir()}, {"fixtures", ABBA_FIXTURES_DIR}};
     request.factors = factors;
     abba_worker::LoadReply reply;
     worker->load(request, reply);
@@ -50,10 +51,12 @@ class LayaWorkerTest : public testing::Test {
     return stages;
   }
 
-  static std::string dir_;
+  static std::string checkpoint_dir() { return folder_->file("tiny"); }
+
+  static std::optional<TemporaryFolder> folder_;
 };
 
-std::string LayaWorkerTest::dir_;
+std::optional<TemporaryFolder> LayaWorkerTest::folder_;
 
 TEST_F(LayaWorkerTest, RopeLevelsGiveEqualBitsOnEveryStage) {
   const auto baseline = answer(*loaded({{"rope", "row_block_32"}}), R"({"fixture": "short_3"})");
@@ -84,7 +87,7 @@ TEST_F(LayaWorkerTest, ExactnessIsProvedForEveryNetworkWhateverItsName) {
   for (const char* const name : {"checkpoint", "student"}) {
     LayaWorker worker;
     abba_worker::LoadRequest request;
-    request.files = {{name, dir_}};
+    request.files = {{name, checkpoint_dir()}};
     abba_worker::LoadReply reply;
     worker.load(request, reply);
     abba_worker::Workload workload;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "engine/checkpoint/synthetic.h"
 #include "engine/checkpoint/verify.h"
@@ -11,6 +12,7 @@
 #include "experiments/laya/engine_backend.h"
 #include "experiments/laya/profile.h"
 #include "experiments/laya/workload_input.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::laya {
 namespace {
@@ -21,10 +23,11 @@ using base::Json;
 class ProfileTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    dir_ = (fs::temp_directory_path() / ("abba_profile_" + std::to_string(getpid()))).string();
-    checkpoint::make_synthetic(checkpoint::family_config("tiny"), {.seed = 1, .out_dir = dir_});
+    folder_.emplace();
+    checkpoint::make_synthetic(checkpoint::family_config("tiny"),
+                               {.seed = 1, .out_dir = checkpoint_dir()});
   }
-  static void TearDownTestSuite() { fs::remove_all(dir_); }
+  static void TearDownTestSuite() { folder_.reset(); }
 
   static WorkloadInput input() {
     return read_workload_input(base::parse_json(R"({"shape": [2, 48], "seed": 3})", "test"), "", 0,
@@ -65,13 +68,15 @@ class ProfileTest : public testing::Test {
     return n;
   }
 
-  static std::string dir_;
+  static std::string checkpoint_dir() { return folder_->file("tiny"); }
+
+  static std::optional<TemporaryFolder> folder_;
 };
 
-std::string ProfileTest::dir_;
+std::optional<TemporaryFolder> ProfileTest::folder_;
 
 TEST_F(ProfileTest, RecordsWhatRunsAndChangesNoBit) {
-  const checkpoint::Checkpoint checkpoint(dir_);
+  const checkpoint::Checkpoint checkpoint(checkpoint_dir());
   const Recorded r = recorded(checkpoint, {{"rope", "r1_h8"}, {"attention_output", "head_major"}});
   const auto layers = checkpoint.config.layer_count;
   EXPECT_EQ(count(r.calls, "rope[r1_h8]"), layers);
@@ -92,7 +97,7 @@ TEST_F(ProfileTest, RecordsWhatRunsAndChangesNoBit) {
 }
 
 TEST_F(ProfileTest, EveryCallFallsIntoOneRowAndTheTimerDecides) {
-  const checkpoint::Checkpoint checkpoint(dir_);
+  const checkpoint::Checkpoint checkpoint(checkpoint_dir());
   Recorded r = recorded(checkpoint, {});
   int asked = 0;
   const DeviceTimer constant = [&asked](const std::function<void()>& issue) {
@@ -136,12 +141,12 @@ TEST_F(ProfileTest, ReplacedOperationsStandBesideWithACountOfZero) {
 
 TEST_F(ProfileTest, TheCommandWritesAPageAndNumbersThatAddUp) {
   ProfileOptions options;
-  options.checkpoint = dir_;
+  options.checkpoint = checkpoint_dir();
   options.input = R"({"shape": [1, 32], "seed": 1})";
   options.backend = "cpu";
   options.levels = {"rope=row_block_32", "upload=separate_sync"};  // the latter is no CPU factor
   options.beside = {"rope=r1_h8"};
-  options.out = dir_ + "/out";
+  options.out = folder_->file("out");
   profile(options);
   const Json json = base::parse_json_file(options.out + ".json");
   double sum = 0;
@@ -160,9 +165,9 @@ TEST_F(ProfileTest, TheCommandWritesAPageAndNumbersThatAddUp) {
 
 TEST_F(ProfileTest, BadWordsAreRefused) {
   ProfileOptions options;
-  options.checkpoint = dir_;
+  options.checkpoint = checkpoint_dir();
   options.input = R"({"shape": [1, 32], "seed": 1})";
-  options.out = dir_ + "/out";
+  options.out = folder_->file("out");
   options.levels = {"rope"};
   EXPECT_THROW(profile(options), base::Error);
   options.levels = {"rope=sideways"};

@@ -2,10 +2,11 @@
 // ways in give the bits of the runtime, and what cannot be timed is said.
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <optional>
 
 #include "engine/checkpoint/synthetic.h"
 #include "experiments/laya/text_worker.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::laya {
 namespace {
@@ -15,14 +16,14 @@ using abba_worker::Json;
 class TextWorkerTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    dir_ = (std::filesystem::temp_directory_path() / ("abba_text_" + std::to_string(getpid())))
-               .string();
-    checkpoint::make_synthetic(checkpoint::family_config("tiny"), {.seed = 1, .out_dir = dir_});
+    folder_.emplace();
+    checkpoint::make_synthetic(checkpoint::family_config("tiny"),
+                               {.seed = 1, .out_dir = checkpoint_dir()});
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
+  static void TearDownTestSuite() { folder_.reset(); }
 
   TextWorkerTest() : session_(worker_) {
-    ask(R"({"type":"load","factors":{},"settings":{},"files":{"checkpoint":")" + dir_ +
+    ask(R"({"type":"load","factors":{},"settings":{},"files":{"checkpoint":")" + checkpoint_dir() +
         R"(","requests":")" + ABBA_REQUESTS_DIR + R"("}})");
   }
   Json ask(const std::string& line) { return Json::parse(session_.answer(line)); }
@@ -36,12 +37,14 @@ class TextWorkerTest : public testing::Test {
                boundaries + "}");
   }
 
-  static std::string dir_;
+  static std::string checkpoint_dir() { return folder_->file("tiny"); }
+
+  static std::optional<TemporaryFolder> folder_;
   TextWorker worker_;
   abba_worker::Session session_;
 };
 
-std::string TextWorkerTest::dir_;
+std::optional<TemporaryFolder> TextWorkerTest::folder_;
 
 // Durations of one request by span name, the sample itself under the boundary's name.
 std::map<std::string, std::int64_t> of_request(const Json& slot, std::size_t seq) {

@@ -1,7 +1,6 @@
-// Manifests and folders that the tests of this layer share.
+// Manifests that the tests of this layer share.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,20 +25,5 @@ std::string with(const std::string& text, const std::string& from, const std::st
 record::Manifest parsed(const std::string& text);
 // The mistakes of nine lines with one replacement.
 std::vector<Mistake> mistakes_of(const std::string& from, const std::string& to);
-
-// A folder of its own, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Creates folders as needed.
-  std::filesystem::path write(const std::string& name, const std::string& bytes) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace abba::manifest::testing

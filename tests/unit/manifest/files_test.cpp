@@ -12,6 +12,7 @@
 #include "engine/base/sha256.h"
 #include "harness/manifest/command.h"
 #include "tests/unit/manifest/example.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::manifest::testing {
 namespace {

@@ -9,6 +9,7 @@
 #include "harness/manifest/attempts.h"
 #include "harness/manifest/registrations.h"
 #include "tests/unit/manifest/example.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::manifest::testing {
 namespace {

@@ -10,6 +10,7 @@
 #include "harness/manifest/ledger.h"
 #include "harness/manifest/source_tree.h"
 #include "tests/unit/manifest/example.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::manifest::testing {
 namespace {

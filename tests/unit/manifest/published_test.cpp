@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "engine/base/text.h"
 #include "harness/manifest/command.h"
 #include "harness/manifest/keys.h"
 #include "harness/record/names.h"
+#include "tests/unit/machine.h"
 #include "tests/unit/manifest/example.h"
 
 namespace abba::manifest::testing {
@@ -121,8 +121,7 @@ std::string python_with_jsonschema() {
 TEST(Schema, AnIndependentValidatorAgrees) {
   const std::string python = python_with_jsonschema();
   if (python.empty()) {
-    const char* required = std::getenv("ABBA_REQUIRE_JSONSCHEMA");
-    ASSERT_FALSE(required != nullptr && std::string(required) == "1")
+    ASSERT_FALSE(machine::is_required("ABBA_REQUIRE_JSONSCHEMA"))
         << "no python3 with jsonschema here; ./dev setup installs python3-jsonschema";
     GTEST_SKIP() << "no python3 with jsonschema here";
   }

@@ -11,6 +11,7 @@
 #include "engine/model/reference_forward.h"
 #include "tests/unit/model/cpu_network.h"
 #include "tests/unit/model/small_checkpoint.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::model {
 namespace {
@@ -51,8 +52,8 @@ bool has_nan(const Outcome& outcome) {
 TEST(CorruptWeight, ANanInAnyTensorReachesTheDecision) {
   const auto config = small_config();
   const testing::SmallCheckpoint checkpoint(config);
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.path() + "/spoiled.safetensors";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("spoiled.safetensors");
   const Batch batch = random_batch(config, {2, 11, 3}, 5);
   ASSERT_EQ(checkpoint.file().tensors().front().dtype, tensor::DType::kF32);
   for (const ops::Precision precision : {ops::Precision::kFp32, ops::Precision::kBf16}) {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/base/half.h"
 #include "engine/ops/backend.h"
 #include "engine/ops/reference/reference_ops.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/convert.h"
 
 namespace abba::model::testing {
 
@@ -147,16 +147,8 @@ class PlainBackend : public ops::Backend {
 
   ops::WeightId last() const { return {static_cast<std::int32_t>(weights_.size()) - 1}; }
   ops::WeightId keep(tensor::ConstView view) {
-    ABBA_CHECK(view.is_contiguous());
     std::vector<float> copy(static_cast<std::size_t>(view.element_count()));
-    if (view.dtype() == tensor::DType::kF32)
-      std::copy_n(view.as<float>(), copy.size(), copy.data());
-    if (view.dtype() == tensor::DType::kF16) {
-      base::convert(view.as<base::F16>(), copy.data(), copy.size());
-    }
-    if (view.dtype() == tensor::DType::kBf16) {
-      base::convert(view.as<base::Bf16>(), copy.data(), copy.size());
-    }
+    tensor::convert(view, copy.data());
     weights_.push_back(std::move(copy));
     return last();
   }

@@ -2,8 +2,6 @@
 // weights, each tensor in the type asked for.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,27 +13,9 @@
 #include "engine/checkpoint/inventory.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/checkpoint/safetensors_writer.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::model::testing {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "abba-model-XXXXXX").string();
-    ABBA_CHECK(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Hidden 128, two heads, a window of 3 so that short rows feel it, two encoder layers of each kind.
 inline checkpoint::ModelConfig small_config() {
@@ -73,7 +53,7 @@ class SmallCheckpoint {
         if ((dtype == tensor::DType::kF32) == wide) infos.push_back({spec.name, dtype, spec.shape});
       }
     }
-    const std::string path = folder_.path() + "/model.safetensors";
+    const std::string path = folder_.file("model.safetensors");
     checkpoint::SafetensorsWriter writer(path, infos, {});
     for (std::size_t i = 0; i < infos.size(); ++i) write_tensor(writer, i, infos[i]);
     writer.finish();

@@ -8,6 +8,7 @@
 #include "engine/checkpoint/synthetic.h"
 #include "engine/checkpoint/verify.h"
 #include "tests/unit/model/small_checkpoint.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::model::testing {
 
@@ -24,7 +25,7 @@ class TinyCheckpoint {
   TinyCheckpoint() {
     checkpoint::SyntheticOptions options;
     options.seed = 1;
-    options.out_dir = folder_.path() + "/tiny";
+    options.out_dir = folder_.file("tiny");
     options.tokenizer = "none";
     checkpoint::make_synthetic(checkpoint::family_config("tiny"), options);
     checkpoint_ = std::make_unique<checkpoint::Checkpoint>(options.out_dir);

@@ -5,9 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -15,6 +14,7 @@
 #include "engine/base/prng.h"
 #include "engine/checkpoint/synthetic.h"
 #include "engine/cpu/backend.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::runtime {
 namespace {
@@ -30,27 +30,25 @@ constexpr const char* kQuestions =
 class LongAnswer : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    std::string name = (std::filesystem::temp_directory_path() / "abba-long-XXXXXX").string();
-    ABBA_CHECK(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
+    folder_.emplace();
     checkpoint::make_synthetic(checkpoint::family_config("tiny"),
-                               {.seed = 1, .out_dir = folder_ + "/tiny"});
+                               {.seed = 1, .out_dir = folder_->file("tiny")});
     cpu::Settings settings;
     settings.precision = ops::Precision::kFp32;
     model_ =
-        std::make_unique<LoadedModel>(folder_ + "/tiny", cpu::make_backend(settings)).release();
+        std::make_unique<LoadedModel>(folder_->file("tiny"), cpu::make_backend(settings)).release();
   }
   static void TearDownTestSuite() {
     delete model_;
-    std::filesystem::remove_all(folder_);
+    folder_.reset();
   }
   static Runtime& runtime() { return model_->runtime; }
 
-  static std::string folder_;
+  static std::optional<TemporaryFolder> folder_;
   static LoadedModel* model_;
 };
 
-std::string LongAnswer::folder_;
+std::optional<TemporaryFolder> LongAnswer::folder_;
 LoadedModel* LongAnswer::model_ = nullptr;
 
 Request request_of(std::uint64_t words) {

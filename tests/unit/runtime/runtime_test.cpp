@@ -7,12 +7,13 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/prng.h"
 #include "engine/checkpoint/synthetic.h"
 #include "engine/cpu/backend.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::runtime {
 namespace {
@@ -23,29 +24,27 @@ using text::PyValue;
 class RuntimeTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    std::string name = (std::filesystem::temp_directory_path() / "abba-runtime-XXXXXX").string();
-    ABBA_CHECK(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
+    folder_.emplace();
     checkpoint::make_synthetic(checkpoint::family_config("tiny"),
-                               {.seed = 1, .out_dir = folder_ + "/tiny"});
+                               {.seed = 1, .out_dir = folder_->file("tiny")});
     model_ = load().release();
   }
   static void TearDownTestSuite() {
     delete model_;
-    std::filesystem::remove_all(folder_);
+    folder_.reset();
   }
   static std::unique_ptr<LoadedModel> load(LanguageTemperatures by_language = {}) {
     cpu::Settings settings;
     settings.precision = ops::Precision::kFp32;
-    return std::make_unique<LoadedModel>(folder_ + "/tiny", cpu::make_backend(settings),
+    return std::make_unique<LoadedModel>(folder_->file("tiny"), cpu::make_backend(settings),
                                          std::move(by_language));
   }
 
-  static std::string folder_;
+  static std::optional<TemporaryFolder> folder_;
   static LoadedModel* model_;
 };
 
-std::string RuntimeTest::folder_;
+std::optional<TemporaryFolder> RuntimeTest::folder_;
 LoadedModel* RuntimeTest::model_ = nullptr;
 
 PyValue json(const std::string& text) {
@@ -257,9 +256,9 @@ TEST_F(RuntimeTest, ATokenizerWithMoreIdsThanTheNetworkEmbedsIsRefused) {
   checkpoint::ModelConfig config = checkpoint::family_config("tiny");
   config.vocab_size = 50'000;
   config.pad_token_id = 0;
-  checkpoint::make_synthetic(config, {.seed = 1, .out_dir = folder_ + "/few"});
+  checkpoint::make_synthetic(config, {.seed = 1, .out_dir = folder_->file("few")});
   try {
-    LoadedModel(folder_ + "/few", cpu::make_backend({}));
+    LoadedModel(folder_->file("few"), cpu::make_backend({}));
     ADD_FAILURE() << "accepted";
   } catch (const base::Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("embeds 50000"));

@@ -1,9 +1,5 @@
 #include "tests/unit/store/random_run.h"
 
-#include <stdlib.h>
-
-#include <filesystem>
-
 #include "engine/base/error.h"
 #include "engine/base/prng.h"
 #include "engine/base/sha256.h"
@@ -371,17 +367,6 @@ std::string write_run(const std::string& path, const record::RunRecord& run) {
   file.commit_facts("workers ended", {.workers = run.workers});
   file.commit_analysis(random_analysis(99));
   return file.finish(run.state, run.state_text, run.finished_utc);
-}
-
-Folder::Folder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "abba-test-XXXXXX").string();
-  ABBA_CHECK(::mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace abba::testing

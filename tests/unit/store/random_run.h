@@ -23,18 +23,4 @@ void commit_pass(store::RunFile& file, const record::RunRecord& run, const recor
 // The whole run; returns the head digest.
 std::string write_run(const std::string& path, const record::RunRecord& run);
 
-// A fresh folder below the system's temporary folder, removed at the end.
-class Folder {
- public:
-  Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder();
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace abba::testing

@@ -82,23 +82,17 @@ TEST(Archive, WhatClaimsToBeLargerThanTheArchiveIsNotRead) {
 
 TEST(Archive, EveryOtherByteIsRefused) {
   const std::string good = write_archive(kEntries);
-  int accepted = 0;
   for (std::size_t at = 0; at < good.size(); ++at) {
-    for (const int mask : {1, 8, 128}) {
+    for (const int mask : {1, 8, 128}) {  // a bit changes a CRC, a field, or one of a name's copies
       std::string bytes = good;
       bytes[at] = static_cast<char>(bytes[at] ^ mask);
-      if (refusal(bytes).empty()) {
-        // Names and their content may differ; then they were read as different.
-        ++accepted;
-        EXPECT_EQ(write_archive(read_archive(bytes, "x.zip")), bytes) << at;
-      }
+      EXPECT_NE(refusal(bytes), "") << at << " " << mask;
     }
   }
-  EXPECT_EQ(accepted, 0);  // one bit changes either a CRC or one of two names
-  EXPECT_THAT(refusal(good + "x"), HasSubstr(""));
-  EXPECT_NE(refusal(good + "x"), "");
-  EXPECT_NE(refusal("x" + good), "");
-  EXPECT_NE(refusal(good.substr(0, good.size() - 1)), "");
+  for (const std::string& other :
+       {good + "x", "x" + good, good + good, good.substr(0, good.size() - 1), good.substr(1)}) {
+    EXPECT_NE(refusal(other), "") << other.size();
+  }
   EXPECT_THAT(refusal("no archive at all"), HasSubstr("no zip archive"));
 }
 

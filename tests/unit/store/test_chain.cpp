@@ -12,11 +12,10 @@
 #include "harness/store/redact.h"
 #include "harness/store/run_file.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::store {
 namespace {
-
-using testing::Folder;
 
 // Recomputes the digests as a stranger would: commits whose stored digest does not hold.
 std::vector<std::int64_t> broken_entries(const std::string& path) {
@@ -41,7 +40,7 @@ class Chain : public ::testing::Test {
     Database database(path_, Database::Mode::kWrite);
     database.execute(sql);
   }
-  Folder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_.file("run.sqlite");
   std::string head_;
 };

@@ -11,11 +11,11 @@
 #include "harness/store/database.h"
 #include "harness/store/run_file.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::store {
 namespace {
 
-using testing::Folder;
 using ::testing::HasSubstr;
 
 base::Error refused(const std::function<void()>& act) {
@@ -59,7 +59,7 @@ void write_and_die(const std::string& path, const record::RunRecord& run, std::s
 }
 
 TEST(Durability, AKilledProcessLosesAtMostTheBlockInFlight) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(11);
   write_and_die(path, run, 3);
@@ -73,7 +73,7 @@ TEST(Durability, AKilledProcessLosesAtMostTheBlockInFlight) {
 }
 
 TEST(Durability, ResumeSupersedesContinuesAndFinishes) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(12);
   write_and_die(path, run, 2);
@@ -108,7 +108,7 @@ TEST(Durability, ResumeSupersedesContinuesAndFinishes) {
 }
 
 TEST(Durability, AFullFileKeepsEveryEarlierBlock) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   record::RunRecord run = testing::random_run(13);
   std::size_t stored = 0;
@@ -138,7 +138,7 @@ TEST(Durability, AFullFileKeepsEveryEarlierBlock) {
 }
 
 TEST(Durability, AFileSizeLimitOfTheSystemIsOneSentence) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(14);
   const pid_t child = ::fork();
@@ -162,7 +162,7 @@ TEST(Durability, AFileSizeLimitOfTheSystemIsOneSentence) {
 }
 
 TEST(Durability, ALockedFileIsOneSentenceAndNothingIsLost) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(15);
   RunFile file = testing::create_run(path, run, {.busy_timeout_ms = 10});
@@ -180,7 +180,7 @@ TEST(Durability, ALockedFileIsOneSentenceAndNothingIsLost) {
 }
 
 TEST(Durability, ARefusedBlockLeavesNothingBehind) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(16);
   RunFile file = testing::create_run(path, run);
@@ -199,7 +199,7 @@ TEST(Durability, ARefusedBlockLeavesNothingBehind) {
 
 // A worker that died in its slot: the readings around it stay, the slot itself is not stored.
 TEST(Durability, ReadingsOfASlotThatFailedAreKept) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(19);
   {
@@ -218,7 +218,7 @@ TEST(Durability, ReadingsOfASlotThatFailedAreKept) {
 }
 
 TEST(Durability, AnExistingFileIsNeverReplaced) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(17);
   const std::string head = testing::write_run(path, run);
@@ -228,7 +228,7 @@ TEST(Durability, AnExistingFileIsNeverReplaced) {
 }
 
 TEST(Durability, ASecondWriterIsRefusedAndTheFirstGoesOn) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(18);
   {

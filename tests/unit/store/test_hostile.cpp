@@ -13,11 +13,11 @@
 #include "harness/store/schema.h"
 #include "harness/store/xz.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::store {
 namespace {
 
-using testing::Folder;
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& path) {
@@ -46,7 +46,7 @@ class Hostile : public ::testing::Test {
     Database database(path_, Database::Mode::kWrite);
     database.execute(sql);
   }
-  Folder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_.file("run.sqlite");
   std::string bytes_;
   std::string head_;
@@ -220,7 +220,7 @@ TEST(Migration, AStepThatFailsLeavesTheOldLayout) {
 
 // A layout-0 file: our mark, no tables yet. Reading migrates a copy and leaves the file alone.
 TEST(Migration, AnOlderFileIsReadThroughACopy) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("old.sqlite");
   base::write_file_atomically(path, "");
   {

@@ -7,6 +7,7 @@
 #include "harness/store/redact.h"
 #include "harness/store/xz.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::store {
 namespace {
@@ -45,7 +46,7 @@ TEST(PrivateWords, MarksAreFilledOnceAndWithinBounds) {
 // What programs said is in the chain, so its private words are stored apart; a redacted copy holds
 // none of them in any byte.
 TEST(PrivateWords, LeaveARedactedFileWhereverTheyStood) {
-  const testing::Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   record::RunRecord run = testing::random_run(5);
   const std::string secret = "/home/someone/secret-project/worker.py";

@@ -10,11 +10,10 @@
 #include "harness/store/record_json.h"
 #include "harness/store/run_file.h"
 #include "tests/unit/store/random_run.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace abba::store {
 namespace {
-
-using testing::Folder;
 
 // The first place where two JSON values differ, or "".
 std::string difference(const base::Json& a, const base::Json& b, const std::string& where) {
@@ -140,7 +139,7 @@ TEST(RecordFields, ACanaryWithAForgottenMemberIsSeen) {
 
 TEST(RoundTrip, EveryFieldComesBack) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
-    const Folder folder;
+    const TemporaryFolder folder;
     record::RunRecord written = testing::random_run(seed);
     written.file = folder.file("run.sqlite");
     written.head_digest = testing::write_run(written.file, written);
@@ -162,7 +161,7 @@ TEST(RoundTrip, CanaryTheComparisonSeesOneNanosecond) {
 }
 
 TEST(RoundTrip, TextsAndAnalysisComeBack) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(5);
   testing::write_run(path, run);
@@ -174,7 +173,7 @@ TEST(RoundTrip, TextsAndAnalysisComeBack) {
 }
 
 TEST(RoundTrip, WithoutSamplesNothingElseIsLost) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   const record::RunRecord run = testing::random_run(6);
   testing::write_run(path, run);
@@ -186,7 +185,7 @@ TEST(RoundTrip, WithoutSamplesNothingElseIsLost) {
 }
 
 TEST(RoundTrip, NumbersThatAreNoNumber) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   record::RunRecord run = testing::random_run(7);
   run.environment[0].value = std::numeric_limits<double>::quiet_NaN();
@@ -202,7 +201,7 @@ TEST(RoundTrip, NumbersThatAreNoNumber) {
 }
 
 TEST(RoundTrip, ALaterAnswerReplacesAnEarlierOneAndABindingDoesNot) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("run.sqlite");
   record::RunRecord run = testing::random_run(8);
   RunFile file = testing::create_run(path, run);

@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/workers/process.h"
+#include "tests/unit/temporary_folder.h"
 #include "tests/unit/workers/subjects.h"
 
 namespace abba::workers {
@@ -58,8 +59,8 @@ class BuildTest : public testing::Test {
   }
   std::size_t builds() { return base::read_file(scratch_.file("builds")).size() / 2; }
 
-  ScratchFolder repo_{"repo"};
-  ScratchFolder scratch_{"recipe"};
+  TemporaryFolder repo_;
+  TemporaryFolder scratch_;
   record::BuildRecipe recipe_;
 };
 

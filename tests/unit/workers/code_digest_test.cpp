@@ -2,14 +2,18 @@
 // another as soon as code, data or device code is another.
 #include "harness/workers/code_digest.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
 #include "harness/workers/process.h"
+#include "tests/unit/machine.h"
+#include "tests/unit/temporary_folder.h"
 #include "tests/unit/workers/subjects.h"
 
 namespace abba::workers {
@@ -51,7 +55,7 @@ class CodeDigest : public testing::Test {
     run(argv);
     return folder + "/program";
   }
-  ScratchFolder scratch_{"code"};
+  TemporaryFolder scratch_;
 };
 
 constexpr const char* kSmall =
@@ -88,7 +92,10 @@ TEST_F(CodeDigest, CodeConstantsAndInitialValuesAllCount) {
 
 TEST_F(CodeDigest, DeviceCodeCounts) {
   const std::string nvcc = ABBA_TEST_NVCC;
-  if (nvcc.empty() || nvcc.find("NOTFOUND") != std::string::npos) GTEST_SKIP() << "no nvcc here";
+  if (nvcc.empty() || nvcc.find("NOTFOUND") != std::string::npos) {
+    ASSERT_FALSE(machine::is_required("ABBA_REQUIRE_CUDA")) << "ABBA_REQUIRE_CUDA=1, but no nvcc";
+    GTEST_SKIP() << "no nvcc here";
+  }
   const auto build_device = [&](const std::string& at, const std::string& factor) {
     const std::string folder = scratch_.file(at);
     base::write_file_atomically(
@@ -105,23 +112,37 @@ TEST_F(CodeDigest, DeviceCodeCounts) {
 }
 
 TEST_F(CodeDigest, WhatIsNoWholeElfFileHasNone) {
-  const std::string file = scratch_.file("x");
-  base::write_file_atomically(file, "#!/bin/sh\n");
-  EXPECT_EQ(code_digest(file), "");
-  base::write_file_atomically(file, "");
-  EXPECT_EQ(code_digest(file), "");
-  const std::string bytes = base::read_file(build("one", kSmall, 'a'));
-  // Every cut and every byte of the header changed: an answer or none, never a fault.
-  for (const std::size_t size :
-       {std::size_t{20}, std::size_t{64}, bytes.size() / 2, bytes.size() - 1}) {
-    base::write_file_atomically(file, bytes.substr(0, size));
-    EXPECT_EQ(code_digest(file), "") << size;
+  for (const char* text : {"", "#!/bin/sh\n"}) {
+    EXPECT_EQ(code_digest(scratch_.write("x", text)), "") << text;
   }
-  for (std::size_t at = 0; at < 64; ++at) {
+  // Cut anywhere: the section headers are the last thing in the file.
+  const std::string bytes = base::read_file(build("one", kSmall, 'a'));
+  for (std::size_t size = 0; size < bytes.size(); size += size < sizeof(Elf64_Ehdr) ? 1 : 251) {
+    EXPECT_EQ(code_digest(scratch_.write("x", bytes.substr(0, size))), "") << size;
+  }
+  EXPECT_EQ(code_digest(scratch_.write("x", bytes.substr(0, bytes.size() - 1))), "");
+}
+
+// Each byte of the header inverted. The digest is of what is loaded, found through the table of
+// sections: where that cannot be read there is none, and every other field leaves it alone.
+TEST_F(CodeDigest, OnlyWhatLeadsToTheSectionsMattersInTheHeader) {
+  const std::string program = build("one", kSmall, 'a');
+  const std::string bytes = base::read_file(program);
+  const std::string plain = code_digest(program);
+  const auto is_within = [](std::size_t at, std::size_t first, std::size_t size) {
+    return at >= first && at < first + size;
+  };
+  for (std::size_t at = 0; at < sizeof(Elf64_Ehdr); ++at) {
     std::string changed = bytes;
     changed[at] = static_cast<char>(~changed[at]);
-    base::write_file_atomically(file, changed);
-    (void)code_digest(file);
+    const std::string digest = code_digest(scratch_.write("x", changed));
+    if (is_within(at, offsetof(Elf64_Ehdr, e_shoff), sizeof(Elf64_Off))) {
+      EXPECT_NE(digest, plain) << at;  // other bytes taken for the table
+    } else if (at <= EI_DATA || at >= offsetof(Elf64_Ehdr, e_shentsize)) {
+      EXPECT_EQ(digest, "") << at;
+    } else {
+      EXPECT_EQ(digest, plain) << at;
+    }
   }
 }
 

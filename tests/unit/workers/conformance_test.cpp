@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/workers/conformance_rules.h"
+#include "tests/unit/temporary_folder.h"
 #include "tests/unit/workers/subjects.h"
 
 namespace abba::workers {
@@ -36,7 +37,7 @@ class Conformity : public testing::Test {
                          [&](const auto& candidate) { return candidate.rule == rule; });
   }
 
-  ScratchFolder folder_{"conformance"};
+  TemporaryFolder folder_;
   ConformanceOptions options_;
 };
 

@@ -10,6 +10,7 @@
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
 #include "harness/workers/code_digest.h"
+#include "tests/unit/temporary_folder.h"
 #include "tests/unit/workers/subjects.h"
 
 namespace abba::workers {
@@ -25,7 +26,7 @@ TEST(Executable, IsFoundAsExecvpWould) {
 }
 
 TEST(HashCommand, TakesTheProgramAndItsFiles) {
-  const ScratchFolder folder("hash");
+  const TemporaryFolder folder;
   const std::string script = folder.file("script.py");
   base::write_file_atomically(script, "print(1)");
   const auto bindings = hash_command({"sh", script, "--flag"}, "A");

@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/workers/program_samples.h"
+#include "tests/unit/temporary_folder.h"
 #include "tests/unit/workers/subjects.h"
 
 namespace abba::workers {
@@ -71,7 +72,7 @@ std::string nvbench_json(const std::string& file, const std::string& size) {
 }
 
 TEST(Nvbench, SamplesComeFromTheBinaryFile) {
-  const ScratchFolder folder("nvbench");
+  const TemporaryFolder folder;
   const std::vector<float> seconds = {1e-6F, 2.5e-6F};
   std::string bytes(8, '\0');
   std::memcpy(bytes.data(), seconds.data(), 8);
