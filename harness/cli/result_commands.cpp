@@ -123,23 +123,11 @@ void print_doubts(const record::RunRecord& run) {
 }
 
 // Of all layers' tables, ordered by code.
-struct Explained {
-  std::string_view code;
-  record::Severity severity;
-  std::string_view means;
-  std::string_view advice;
-};
-
-std::vector<Explained> all_notes() {
-  std::vector<Explained> all;
-  const auto take = [&](const auto& table) {
-    for (const auto& note : table) {
-      all.push_back({note.code, note.severity, note.explanation, note.advice});
-    }
-  };
-  take(stats::note_table());
-  take(run::note_table());
-  take(calibration::note_table());
+std::vector<record::NoteEntry> all_notes() {
+  std::vector<record::NoteEntry> all;
+  for (const auto table : {stats::note_table(), run::note_table(), calibration::note_table()}) {
+    all.insert(all.end(), table.begin(), table.end());
+  }
   return all;
 }
 
@@ -282,17 +270,17 @@ int verify_command(const Options& options) {
 int explain_command(const Options& options) {
   const std::string wanted = options.words.empty() ? "" : options.words.front();
   Json json = Json::array();
-  for (const Explained& note : all_notes()) {
+  for (const record::NoteEntry& note : all_notes()) {
     if (!wanted.empty() && wanted != note.code) {
       continue;
     }
     json.push_back(Json::object({{"code", note.code},
                                  {"severity", record::name(note.severity)},
-                                 {"means", note.means},
+                                 {"means", note.explanation},
                                  {"do", note.advice}}));
     if (!options.json) {
       print(std::string(note.code) + " (" + severity_text(note.severity) + ")\n  " +
-            std::string(note.means) + "\n  " + std::string(note.advice) + "\n");
+            std::string(note.explanation) + "\n  " + std::string(note.advice) + "\n");
     }
   }
   if (json.as_array().empty()) {

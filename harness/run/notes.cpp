@@ -1,13 +1,13 @@
 #include "harness/run/notes.h"
 
-#include "engine/base/error.h"
+#include <utility>
 
 namespace abba::run {
 namespace {
 
 using record::Severity;
 
-constexpr NoteEntry kTable[] = {
+constexpr record::NoteEntry kTable[] = {
     {kOutputsNotChecked, Severity::kDoubt,
      "The results of the arms were not compared: the worker declares no outputs, or the manifest "
      "asks for no rule. A faster arm may compute something else.",
@@ -103,18 +103,12 @@ constexpr NoteEntry kTable[] = {
 
 }  // namespace
 
-std::span<const NoteEntry> note_table() {
+std::span<const record::NoteEntry> note_table() {
   return kTable;
 }
 
 record::Note make_note(std::string_view code, std::string where, std::string text) {
-  for (const NoteEntry& entry : kTable) {
-    if (entry.code == code) {
-      return {std::string(code), entry.severity, std::move(where), std::move(text)};
-    }
-  }
-  ABBA_CHECK(!"code of the note table");
-  return {};
+  return record::make_note(kTable, code, std::move(where), std::move(text));
 }
 
 }  // namespace abba::run
