@@ -8,6 +8,8 @@
 #include "engine/base/utf8.h"
 #include "harness/manifest/files.h"
 #include "harness/manifest/parse.h"
+#include "harness/record/registration.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
@@ -83,7 +85,7 @@ Loaded load_manifest(const std::string& path, bool rehash) {
 std::string new_run_id(std::int64_t unix_seconds, const std::string& digest) {
   std::string utc = base::utc_text(unix_seconds);
   std::erase_if(utc, [](char c) { return c == '-' || c == ':'; });
-  return utc + "-" + digest.substr(0, 8);
+  return utc + "-" + record::short_digest(digest);
 }
 
 std::vector<fs::path> run_files(const manifest::Project& project, const std::string& id,

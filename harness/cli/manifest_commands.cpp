@@ -171,7 +171,7 @@ int register_command(const Options& options) {
   const auto registered = register_now(loaded, options.supersede);
   const auto& lock = registered.registration;
   print((registered.existed ? "registered before: " : "registered: ") +
-        lock.lock_digest.substr(0, 8) + " " + registered.lock_file + "\n");
+        record::short_digest(lock.lock_digest) + " " + registered.lock_file + "\n");
   for (const auto& note : registered.notes) {
     print("note: " + note + "\n");
   }
@@ -248,7 +248,7 @@ int withdraw_command(const Options& options) {
   host::SystemClock clock;
   const auto event = manifest::withdraw(manifest::ledger_folder(loaded.project), lock.lock_digest,
                                         options.reason, clock.utc_seconds());
-  print("withdrawn: " + lock.lock_digest.substr(0, 8) + " " + event.file + "\n");
+  print("withdrawn: " + record::short_digest(lock.lock_digest) + " " + event.file + "\n");
   return kDone;
 }
 

@@ -42,12 +42,10 @@ std::vector<std::string> commands_to_reproduce(const fs::path& run_file,
 int finished_before(const record::RunRecord& run, const manifest::Project& project) {
   const auto ledger = manifest::read_ledger(manifest::ledger_folder(project));
   return static_cast<int>(std::ranges::count_if(ledger.events, [&](const auto& event) {
-    const base::Json* state = event.details.find("state");
-    const base::Json* file = event.details.find("run_file");
+    const fs::path file = event.details.text_or_empty("run_file");
     return event.kind == record::LedgerEventKind::kRunFinished && event.utc <= run.started_utc &&
-           state != nullptr && *state == base::Json("finished") && file != nullptr &&
-           file->is_string() &&
-           fs::path(file->as_string()).parent_path().filename() == run.manifest.id;
+           event.details.text_or_empty("state") == "finished" &&
+           file.parent_path().filename() == run.manifest.id;
   }));
 }
 

@@ -63,15 +63,15 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
       continue;
     }
     ++events;
-    const std::string head = member(event.details, "head_digest");
+    const std::string head = event.details.text_or_empty("head_digest");
     if (std::find(chain_digests.begin(), chain_digests.end(), head) == chain_digests.end()) {
       return {"ledger", Outcome::kFails,
-              "event " + event.digest.substr(0, 8) + " of " + event.utc +
+              "event " + record::short_digest(event.digest) + " of " + event.utc +
                   " names the head digest " + head.substr(0, 12) +
                   ", which the chain does not hold: the run was changed afterwards"};
     }
     head_named = head_named || head == run.head_digest;
-    said_finished = said_finished || member(event.details, "state") == "finished";
+    said_finished = said_finished || event.details.text_or_empty("state") == "finished";
   }
   const bool ended = run.state != record::RunState::kRunning;
   // A harness killed between the file's last commit and its event: as without any event.

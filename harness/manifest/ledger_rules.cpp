@@ -82,8 +82,8 @@ std::string withdrawn_reason(const LedgerReading& ledger, const std::string& loc
     if (event.kind != record::LedgerEventKind::kWithdrawn || event.lock_digest != lock_digest) {
       continue;
     }
-    const base::Json* reason = event.details.find("reason");
-    return reason != nullptr && reason->is_string() ? reason->as_string() : "no reason readable";
+    const std::string reason = event.details.text_or_empty("reason");
+    return reason.empty() ? "no reason readable" : reason;
   }
   return {};
 }
@@ -114,8 +114,8 @@ std::string graph(const LedgerReading& ledger) {
     text += head ? "* " : event.parents.size() > 1 ? "M " : "| ";
     text += short_digest(event.digest) + "  " + event.utc + "  lock " +
             short_digest(event.lock_digest) + "  " + std::string(record::name(event.kind));
-    const base::Json* id = event.details.find("manifest");
-    if (id != nullptr && id->is_string()) text += " " + id->as_string();
+    const std::string id = event.details.text_or_empty("manifest");
+    if (!id.empty()) text += " " + id;
     text += parents.empty() ? "  (first)" : "  after " + base::join(parents, ", ");
     text += "\n";
   }

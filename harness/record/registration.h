@@ -12,6 +12,12 @@
 namespace abba::record {
 
 struct Registration {
+// How many digits name a digest to people, and how many of theirs are enough to name one.
+inline constexpr std::size_t kShortDigest = 8;
+inline std::string short_digest(const std::string& digest) {
+  return digest.substr(0, kShortDigest);
+}
+
   std::string
       lock_digest;  // SHA-256 of the canonical lock; its first 8 digits name runs and events
   std::string manifest_digest;

@@ -112,7 +112,7 @@ class Checks {
                       ". Put it back, or register anew with `abba register --supersede`");
     }
     return "as registered " + in_.registration.registered_utc + " (" +
-           in_.registration.lock_digest.substr(0, 8) + ")";
+           record::short_digest(in_.registration.lock_digest) + ")";
   }
 
   std::string ledger() {
