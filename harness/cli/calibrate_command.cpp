@@ -19,6 +19,7 @@
 #include "harness/host/clock.h"
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/parse.h"
+#include "harness/store/run_list.h"
 #include "harness/store/run_file.h"
 
 namespace abba::cli {
@@ -101,7 +102,7 @@ class Calibration {
     const Json json = calibration::manifest_of(base_, series, loaded_.manifest.protocol.passes);
     Loaded variant{parsed(json, options_.manifest), loaded_.project};
     const std::string digest = manifest::digest(variant.manifest);
-    for (const fs::path& file : files_of(series)) {
+    for (const fs::path& file : store::run_files_in(folder_ / series.name)) {
       take(file, digest, stored);
     }
     while (!options_.no_runs && static_cast<int>(stored.runs.size()) < series.runs &&
@@ -115,20 +116,6 @@ class Calibration {
     return stored;
   }
 
-  std::vector<fs::path> files_of(const Series& series) const {
-    std::vector<fs::path> files;
-    std::error_code error;
-    for (fs::directory_iterator it(folder_ / series.name, error), end; !error && it != end;
-         it.increment(error)) {
-      const std::string name = it->path().filename().string();
-      if (name.ends_with(".sqlite") || name.ends_with(".sqlite.xz")) {
-        files.push_back(it->path());
-      }
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-  }
-
   // A run that did not finish, or of another manifest, stays where it is and counts nowhere.
   void take(const fs::path& file, const std::string& digest, StoredSeries& stored) {
     record::RunRecord run = store::read_run(file.string());
@@ -139,9 +126,9 @@ class Calibration {
                                                             : "it did not finish");
       return;
     }
-    std::string name = file.filename().string();
-    name.resize(name.find(".sqlite") + std::string(".sqlite").size());
-    digests_.push_back({stored.series.name, stored.series.name + "/" + name, run.head_digest});
+    digests_.push_back({stored.series.name,
+                        stored.series.name + "/" + store::run_stem(file) + ".sqlite",
+                        run.head_digest});
     programs_.insert(run.program_version);
     for (const record::Binding& binding : run.bindings) {
       if (binding.name == "executable/A" || binding.name == "executable/B") {

@@ -16,14 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_run_file(const fs::path& path) {
-  const std::string name = path.filename().string();
-  const auto ends_with = [&](const std::string& end) {
-    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-  };
-  return ends_with(".sqlite") || ends_with(".sqlite.xz");
-}
-
 void collect(const fs::path& folder, const std::string& id, std::vector<fs::path>& files) {
   std::error_code error;
   const fs::path start = id.empty() ? folder : folder / id;
@@ -44,7 +36,7 @@ void collect(const fs::path& folder, const std::string& id, std::vector<fs::path
     if (entries->is_directory(error) && entries->path() == folder / "calibration") {
       entries.disable_recursion_pending();
     }
-    if (entries->is_regular_file(error) && is_run_file(entries->path())) {
+    if (entries->is_regular_file(error) && store::is_run_file(entries->path())) {
       files.push_back(entries->path());
     }
   }

@@ -10,6 +10,7 @@
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/export_rows.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
@@ -25,7 +26,7 @@ void refuse_to_overwrite(const fs::path& path) {
 }
 
 int export_bundle(const Options& options, const fs::path& file) {
-  const fs::path out = options.out.empty() ? run_stem(file) + ".zip" : options.out;
+  const fs::path out = options.out.empty() ? store::run_stem(file) + ".zip" : options.out;
   refuse_to_overwrite(out);
   const auto project = manifest::find_project(fs::absolute(file).parent_path());
   const record::RunRecord run =

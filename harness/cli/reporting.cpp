@@ -12,6 +12,7 @@
 #include "harness/manifest/ledger.h"
 #include "harness/stats/analyze.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
@@ -55,16 +56,6 @@ int measured_passes(const record::Plan& plan) {
 }
 
 }  // namespace
-
-std::string run_stem(const fs::path& run_file) {
-  std::string name = run_file.filename().string();
-  for (const std::string end : {".xz", ".sqlite"}) {
-    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
-      name.resize(name.size() - end.size());
-    }
-  }
-  return name;
-}
 
 int attempts_before(const record::RunRecord& run, const manifest::Project& project) {
   return static_cast<int>(
@@ -145,7 +136,7 @@ WrittenReport write_report(const fs::path& run_file, const manifest::Project& pr
     throw base::Error(base::ErrorCode::kBroken, folder.string(),
                       "cannot be created: " + error.message());
   }
-  const std::string name = run_stem(run_file);
+  const std::string name = store::run_stem(run_file);
   context.samples_svg = name + ".svg";
   WrittenReport written;
   written.markdown = folder / (name + ".md");

@@ -6,25 +6,12 @@
 #include "harness/evidence/check_record.h"
 #include "harness/manifest/known_events.h"
 #include "harness/manifest/ledger.h"
+#include "harness/store/run_list.h"
 
 namespace abba::evidence {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The run file's name without folder and compression.
-std::string stem(const std::string& file) {
-  std::string name = fs::path(file).filename().string();
-  if (name.ends_with(".xz")) {
-    name.resize(name.size() - 3);
-  }
-  return name;
-}
-
-std::string member(const base::Json& details, const char* key) {
-  const base::Json* value = details.find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : std::string();
-}
 
 // The run's id is in the file's name and in the file; a renamed copy still finds its events.
 bool is_about(const record::LedgerEvent& event, const record::RunRecord& run) {
@@ -32,8 +19,8 @@ bool is_about(const record::LedgerEvent& event, const record::RunRecord& run) {
       event.lock_digest != run.registration.lock_digest) {
     return false;
   }
-  const std::string named = stem(member(event.details, "run_file"));
-  return named == run.run_id + ".sqlite" || named == stem(run.file);
+  const std::string named = store::run_stem(event.details.text_or_empty("run_file"));
+  return named == run.run_id || named == store::run_stem(run.file);
 }
 
 }  // namespace
