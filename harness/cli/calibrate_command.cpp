@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "engine/base/error.h"
@@ -19,8 +18,8 @@
 #include "harness/host/clock.h"
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/parse.h"
-#include "harness/store/run_list.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
@@ -120,10 +119,9 @@ class Calibration {
   void take(const fs::path& file, const std::string& digest, StoredSeries& stored) {
     record::RunRecord run = store::read_run(file.string());
     if (run.state != record::RunState::kFinished || manifest::digest(run.manifest) != digest) {
-      std::fprintf(stderr, "abba: %s is passed over: %s\n",
-                   shown_path(file, loaded_.project).c_str(),
-                   run.state == record::RunState::kFinished ? "it ran another manifest"
-                                                            : "it did not finish");
+      complain(shown_path(file, loaded_.project) + " is passed over: " +
+               (run.state == record::RunState::kFinished ? "it ran another manifest"
+                                                         : "it did not finish"));
       return;
     }
     digests_.push_back({stored.series.name,
@@ -169,8 +167,8 @@ class Calibration {
 
   void say(const Series& series, int number) {
     if (!options_.quiet) {
-      std::fprintf(stderr, "abba: %s, run %d of %d, %.1f min so far\n", series.name.c_str(), number,
-                   series.runs, minutes());
+      complain(fmt::format("{}, run {} of {}, {:.1f} min so far", series.name, number, series.runs,
+                           minutes()));
     }
   }
 
@@ -198,10 +196,8 @@ class Calibration {
             calibration::table(record.result));
     }
     if (!whole) {
-      std::fprintf(stderr,
-                   "abba: not complete: %d runs are missing; give the same command again, or "
-                   "conclude with --record-now\n",
-                   missing_);
+      complain("not complete: " + std::to_string(missing_) +
+               " runs are missing; give the same command again, or conclude with --record-now");
       return kNotDecided;
     }
     write(record);
@@ -220,7 +216,7 @@ class Calibration {
       Json last = base::parse_json_file(files.back().string());
       last.set("utc", record.utc);
       if (last == now) {
-        note("the record " + shown_path(files.back(), loaded_.project) + " says the same");
+        complain("the record " + shown_path(files.back(), loaded_.project) + " says the same");
         return;
       }
     }
@@ -228,10 +224,8 @@ class Calibration {
     std::erase_if(name, [](char c) { return c == '-' || c == ':'; });
     const fs::path file = folder_ / (name + ".json");
     base::write_file_atomically(file.string(), now.dump_pretty());
-    note("record: " + shown_path(file, loaded_.project));
+    complain("record: " + shown_path(file, loaded_.project));
   }
-
-  static void note(const std::string& text) { std::fprintf(stderr, "abba: %s\n", text.c_str()); }
 
   const Options& options_;
   Json base_;

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <map>
 #include <optional>
 
@@ -273,8 +272,8 @@ class Executor {
     if (nothing_timed && with_.output.empty()) {
       set_aside();
     } else if (is_stopped) {
-      std::fprintf(stderr, "abba: everything measured is kept in %s%s\n", file_.c_str(),
-                   manifest_.path.empty() ? "" : "; go on with --resume");
+      complain("everything measured is kept in " + file_.string() +
+               (manifest_.path.empty() ? "" : "; go on with --resume"));
     }
     return exit_code(*result_.error);
   }
@@ -314,8 +313,7 @@ class Executor {
       std::error_code ignored;
       fs::remove(folder(), ignored);  // only if empty
     }
-    std::fprintf(stderr, "abba: what the checks found is kept in %s\n",
-                 shown_path(file_, with_.loaded.project).c_str());
+    complain("what the checks found is kept in " + shown_path(file_, with_.loaded.project));
   }
 
   // A report that cannot be written must not hide how the run itself ended.

@@ -178,6 +178,14 @@ class BadInput(ProjectTest):
 
     def test_worker_check_says_what_it_could_not_try(self):
         done = self.abba("worker-check", "--", sys.executable, "-B",
+    def test_control_characters_of_a_worker_do_not_reach_the_terminal(self):
+        manifest = sleepy_manifest()
+        manifest["settings"]["refuse_with"] = "\x1b[31mred\x9b2J\x07"
+        path = self.write(manifest)
+        done = self.abba("run", "--exploratory", path, exit_code=5)
+        self.assertRegex(done.stderr, "(?m)^abba: note N056 .*red")
+        self.assertNotRegex(done.stdout + done.stderr, "[\x1b\x9b\x07]")
+
                          SLEEPY.parent / "rule_breaker.py", "no-example", exit_code=2)
         self.one_sentence(done, "no slot could be tried", "--input JSON")
         self.assertRegex(done.stdout, r"not checked +samples-counted: not reached")

@@ -117,6 +117,15 @@ TEST(ProgressText, says_what_is_known) {
 }
 
 TEST(RunId, is_the_moment_and_the_lock) {
+TEST(ProgressLine, doubts_are_said_once_and_without_commands_to_the_terminal) {
+  ProgressLine line(false, false);
+  const record::Note note{"N056", record::Severity::kDoubt, "w1", "said \x1b[31mred\xc2\x9b"};
+  ::testing::internal::CaptureStderr();
+  line.note(note);
+  line.note(note);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "abba: note N056 w1: said  [31mred \n");
+}
+
   EXPECT_EQ(new_run_id(1'700'000'000, "0123456789abcdef"), "20231114T221320Z-01234567");
 }
 
