@@ -34,9 +34,7 @@ int export_bundle(const Options& options, const fs::path& file) {
   evidence::BundleOptions bundle;
   bundle.keep_private = options.with_private;
   bundle.ledger_folder = manifest::ledger_folder(project).string();
-  bundle.attempts_before = attempts_before(run, project);
-  bundle.calibration = calibration_text(run, project);
-  bundle.program = program_text();
+  bundle.facts = {program_text(), attempts_before(run, project), calibration_text(run, project)};
   base::write_file_atomically(out.string(), evidence::make_bundle(file.string(), bundle));
   print(out.string() + (options.with_private ? ", private strings included\n" : "\n"));
   return kDone;

@@ -8,8 +8,8 @@
 #include "engine/base/error.h"
 #include "engine/base/json.h"
 #include "engine/base/sha256.h"
+#include "engine/base/temporary_folder.h"
 #include "engine/base/text.h"
-#include "harness/evidence/temporary_folder.h"
 #include "harness/evidence/verify.h"
 #include "harness/manifest/ledger.h"
 #include "harness/report/report.h"
@@ -197,10 +197,9 @@ std::vector<ArchiveEntry> derived_entries(const std::string& folder, const Bundl
 }
 
 std::string make_bundle(const std::string& run_file, const BundleOptions& options) {
-  const TemporaryFolder folder;
+  const base::TemporaryFolder folder;
   collect(run_file, options, folder.path());
-  std::vector<ArchiveEntry> entries = derived_entries(
-      folder.path(), {options.program, options.attempts_before, options.calibration});
+  std::vector<ArchiveEntry> entries = derived_entries(folder.path(), options.facts);
   for (const std::string& name : files_below(ledger_of(folder.path()))) {
     entries.push_back(
         {std::string(kBundleLedger) + name, base::read_file(folder.file("ledger/" + name))});
