@@ -93,6 +93,21 @@ std::vector<fs::path> run_files(const manifest::Project& project, const std::str
   return files;
 }
 
+fs::path named_run(const std::string& name) {
+  std::error_code ignored;
+  const fs::path compressed = name + ".xz";
+  const bool is_compressed = !fs::exists(name, ignored) && fs::exists(compressed, ignored);
+  return is_compressed ? compressed : fs::path(name);
+}
+
+void refuse_to_overwrite(const fs::path& path, const std::string& option) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    throw base::Error(base::ErrorCode::kBadInput, path.string(),
+                      "exists already and is never overwritten; name another with " + option);
+  }
+}
+
 void print(const std::string& text) {
   print_bytes(base::clean_lines(text));
 }

@@ -79,10 +79,7 @@ class Executor {
       run_id_ = new_run_id(clock_.utc_seconds(), digest);
       file_ = folder() / (run_id_ + ".sqlite");
     }
-    if (fs::exists(file_, ignored)) {
-      throw Error(ErrorCode::kBadInput, file_.string(),
-                  "exists already and is never overwritten; name another with --output");
-    }
+    refuse_to_overwrite(file_, "--output");
   }
 
   // A command that was ended by the same Ctrl-C failed for no reason of its own.
@@ -185,7 +182,10 @@ class Executor {
     fs::create_directories(file_.parent_path(), error);
     if (error) {
       throw Error(ErrorCode::kBroken, file_.parent_path().string(),
-                  "cannot be created: " + error.message() + "; write elsewhere with --output");
+                  "cannot be created: " + error.message() +
+                      (manifest_.path.empty()  // `try` and `calibrate` name the file themselves
+                           ? "; check its permissions"
+                           : "; write elsewhere with --output"));
     }
     record::RunRecord start;
     start.run_id = run_id_;

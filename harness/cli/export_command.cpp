@@ -17,14 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void refuse_to_overwrite(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::exists(path, ignored)) {
-    throw base::Error(base::ErrorCode::kBadInput, path.string(),
-                      "exists already and is never overwritten; name another with --out");
-  }
-}
-
 int export_bundle(const Options& options, const fs::path& file) {
   const fs::path out = options.out.empty() ? store::run_stem(file) + ".zip" : options.out;
   refuse_to_overwrite(out);
@@ -43,7 +35,7 @@ int export_bundle(const Options& options, const fs::path& file) {
 }  // namespace
 
 int export_command(const Options& options) {
-  const fs::path file = options.words.front();
+  const fs::path file = named_run(options.words.front());
   if (!options.csv && !options.jsonl) {
     return export_bundle(options, file);
   }

@@ -205,8 +205,9 @@ class CommandLine {
   void result_commands() {
     group_ = "Results";
     const std::string run_file = "run file (.sqlite or .sqlite.xz)";
-    CLI::App* report =
-        add("report", "the report of a run", "Markdown on standard output unless told otherwise.");
+    CLI::App* report = add("report", "the report of a run",
+                           "Markdown on standard output unless told otherwise. Reads FILE.xz where "
+                           "FILE is not there.");
     report->add_option("run", options_.words, run_file + "; without it, the latest")
         ->expected(0, 1);
     report->add_option("--latest", options_.latest, "the latest run of this manifest id");
@@ -230,7 +231,8 @@ class CommandLine {
     show->add_option("run", options_.words, run_file)->required()->expected(1);
     CLI::App* verify =
         add("verify", "recompute digests, chain and published numbers",
-            "Offline, one row a check; exit 7 and the place where it does not check out.");
+            "Offline, one row a check; exit 7 and the place where it does not check out.\n"
+            "Reads FILE.xz where FILE is not there.");
     verify
         ->add_option("run", options_.words, run_file + " or bundle (.zip); without it, the latest")
         ->expected(0, 1);

@@ -29,7 +29,7 @@ manifest::Project project_here() {
 
 fs::path chosen_run(const Options& options) {
   if (!options.words.empty()) {
-    return options.words.front();
+    return named_run(options.words.front());
   }
   const auto files = run_files(project_here(), options.latest, false);
   if (files.empty()) {
@@ -153,18 +153,13 @@ int report_command(const Options& options) {
   const auto project = manifest::find_project(fs::absolute(file).parent_path());
   run.file = shown_path(file, project);
   report::ReportContext context = report_context(file, run, project);
-  std::error_code ignored;
-  if (!options.out.empty() && fs::exists(options.out, ignored)) {
-    throw Error(ErrorCode::kBadInput, options.out,
-                "exists already and is never overwritten; name another with --out");
+  if (!options.out.empty()) {
+    refuse_to_overwrite(options.out);
   }
   if (!options.out.empty() && !options.html && !options.json) {
     fs::path svg = options.out;
     svg.replace_extension(".svg");
-    if (fs::exists(svg, ignored)) {
-      throw Error(ErrorCode::kBadInput, svg.string(),
-                  "exists already and is never overwritten; name another report with --out");
-    }
+    refuse_to_overwrite(svg);
     context.samples_svg = svg.filename().string();
   }
   const std::string text = options.json   ? report::json(run, analysis, context)
@@ -181,15 +176,13 @@ int report_command(const Options& options) {
 }
 
 int beside_command(const Options& options) {
-  std::error_code ignored;
-  if (!options.out.empty() && fs::exists(options.out, ignored)) {
-    throw Error(ErrorCode::kBadInput, options.out,
-                "exists already and is never overwritten; name another with --out");
+  if (!options.out.empty()) {
+    refuse_to_overwrite(options.out);
   }
   record::RunRecord runs[2];
   record::Analysis analyses[2];
   for (std::size_t i = 0; i < 2; ++i) {
-    const fs::path file = options.words[i];
+    const fs::path file = named_run(options.words[i]);
     runs[i] = store::read_run(file.string());
     runs[i].file = shown_path(file, manifest::find_project(fs::absolute(file).parent_path()));
     analyses[i] = stats::analyze(runs[i]);
@@ -228,7 +221,7 @@ int list_command(const Options& options) {
 }
 
 int show_command(const Options& options) {
-  const record::RunRecord run = store::read_run(options.words.front());
+  const record::RunRecord run = store::read_run(named_run(options.words.front()).string());
   print("run       " + run.run_id + (run.exploratory ? " (exploratory)" : "") + "\n");
   print("manifest  " + run.manifest.id + ": " + run.manifest.hypothesis + "\n");
   print("state     " + std::string(record::name(run.state)) +

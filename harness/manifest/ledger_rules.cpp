@@ -100,7 +100,9 @@ void require_run_allowed(const LedgerReading& ledger, const std::string& lock_di
   if (max_runs > 0 && started >= max_runs) {
     throw Error(ErrorCode::kMismatch, "registration " + short_digest(lock_digest),
                 "allows " + std::to_string(max_runs) + " runs (max_runs) and " +
-                    std::to_string(started) + " started already; register anew to run more");
+                    std::to_string(started) +
+                    " started already; to run more, register anew with --supersede " +
+                    short_digest(lock_digest));
   }
 }
 
