@@ -29,9 +29,12 @@ class CommandLine {
     app_.footer(
         "Start with: abba check M, abba register M, abba run M, abba report.\n"
         "`abba COMMAND --help` says what a command takes, writes and refuses.\n\n"
-        "Exit codes: 0 done; 2 bad usage or manifest; 3 not what was registered or bound; 4 the\n"
-        "preflight or the outputs failed, nothing was timed; 5 broken or stopped, data kept;\n"
-        "6 not decided; 7 evidence or conformance does not check out.");
+        "Exit codes: 0 done; 1 reserved for a red gate; 2 bad usage, manifest or run file; 3 not\n"
+        "what was registered or bound, or a damaged ledger; 4 nothing was timed: the preflight or\n"
+        "the outputs failed, or the plan is above its limits; 5 broken or stopped, data kept, or "
+        "a\n"
+        "file cannot be written; 6 calibration runs are missing; 7 evidence, conformance or\n"
+        "calibration does not hold.");
     manifest_commands();
     run_commands();
     result_commands();
@@ -189,7 +192,9 @@ class CommandLine {
         "that the workers inject, into results/calibration/CLASS/, relabels stored passes, and\n"
         "writes a record that reports cite. Stop it at any time; the same command goes on (exit 6\n"
         "while runs are missing, 7 if the calibration does not hold).");
-    calibrate->add_flag("--quick", options_.quick, "few runs, no record: to see that it works");
+    calibrate->add_flag("--quick", options_.quick,
+                        "few runs, kept in .abba/, that no report cites: to "
+                        "see that it works");
     calibrate->add_option("--minutes", options_.minutes, "begin no run after that many minutes")
         ->check(CLI::Validator(positive_number, ""));
     calibrate->add_option("--runs", options_.runs, "of the A/A series and of the largest effect")

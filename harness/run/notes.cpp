@@ -17,9 +17,10 @@ constexpr record::NoteEntry kTable[] = {
      "be made from this run; the comparison of A with B stands.",
      "Make the baseline agree with its reference first."},
     {kSlotDigestsDiffer, Severity::kInvalid,
-     "Under a bitwise rule the arms' last measured results in a block differ: B did not do the "
-     "same work while it was timed.",
-     "Find what differs with `abba run` of a single block, or register limits instead of bits."},
+     "Under a bitwise rule the arms' last measured results in a block differ, though their outputs "
+     "agreed before: they did not do the same work while they were timed.",
+     "Find what the arms do otherwise under load (a race, an unset input), or register "
+     "`limits` in place of `bitwise`."},
     {kDigestUnsteady, Severity::kDoubt,
      "One arm's result of the same request changed between two slots.",
      "Find the source of the change (a race, an unset input) before trusting either arm."},
