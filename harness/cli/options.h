@@ -70,7 +70,11 @@ struct Parsed {
 // Never prints and never throws for what stands in argv.
 Parsed parse_options(int argc, const char* const* argv);
 
-// The script that completes commands and options in "bash" or "zsh"; empty for another shell.
-std::string completion_script(const std::string& shell);
+// The names of all commands, each with the flags that it takes, "--json" and the like.
+struct CommandFlags {
+  std::string command;
+  std::vector<std::string> flags;
+};
+std::vector<CommandFlags> command_flags();
 
 }  // namespace abba::cli

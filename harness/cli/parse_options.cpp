@@ -1,8 +1,8 @@
 // The one file that includes CLI11.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 #include <sstream>
 #include <string>
 
@@ -313,13 +313,8 @@ class CommandLine {
 };
 
 std::string one_line(std::string text) {
-  for (char& c : text) {
-    c = c == '\n' ? ' ' : c;
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) {
-    text.pop_back();
-  }
-  return text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.substr(0, text.find_last_not_of(" .") + 1);  // "" if there is nothing else
 }
 
 std::string printed(CLI::App& app, const CLI::Error& error) {
@@ -330,13 +325,10 @@ std::string printed(CLI::App& app, const CLI::Error& error) {
 
 // CLI11 would only say that a command is missing.
 bool unknown_command(CommandLine& line, int argc, const char* const* argv) {
-  if (argc < 2 || argv[1][0] == '-') {
-    return false;
-  }
-  const std::string name = argv[1];
-  return line.app()
-      .get_subcommands([&](CLI::App* command) { return command->get_name() == name; })
-      .empty();
+  return argc > 1 && argv[1][0] != '-' &&
+         line.app()
+             .get_subcommands([&](CLI::App* command) { return command->get_name() == argv[1]; })
+             .empty();
 }
 
 Parsed parse(CommandLine& line, int argc, const char* const* argv) {
@@ -380,28 +372,17 @@ Parsed parse_options(int argc, const char* const* argv) {
   return parse(line, argc, argv);
 }
 
-std::string completion_script(const std::string& shell) {
+std::vector<CommandFlags> command_flags() {
   CommandLine line;
-  std::string cases;
-  std::string commands;
+  std::vector<CommandFlags> all;
   for (const CLI::App* command : line.app().get_subcommands({})) {
-    commands += command->get_name() + " ";
-    std::string flags;
+    CommandFlags& entry = all.emplace_back();
+    entry.command = command->get_name();
     for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) {
-        flags += "--" + name + " ";
-      }
+      for (const std::string& name : option->get_lnames()) entry.flags.push_back("--" + name);
     }
-    cases += "    " + command->get_name() + ") words=\"" + flags + "\" ;;\n";
   }
-  const std::string body = "_abba() {\n  local words=\"" + commands +
-                           "--help --version\"\n  if [ \"$COMP_CWORD\" -gt 1 ]; then\n"
-                           "  case \"${COMP_WORDS[1]}\" in\n" +
-                           cases +
-                           "    *) words=\"\" ;;\n  esac\n  fi\n"
-                           "  COMPREPLY=($(compgen -W \"$words\" -f -- "
-                           "\"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -F _abba abba\n";
-  return shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" + body : body;
+  return all;
 }
 
 }  // namespace abba::cli

@@ -6,6 +6,7 @@
 
 #include "harness/calibration/calibration_notes.h"
 #include "harness/cli/command_words.h"
+#include "harness/cli/completion_script.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/options.h"
@@ -116,7 +117,6 @@ TEST(ProgressText, says_what_is_known) {
   EXPECT_EQ(progress_text(early), "preflight · 0:00");
 }
 
-TEST(RunId, is_the_moment_and_the_lock) {
 TEST(ProgressLine, doubts_are_said_once_and_without_commands_to_the_terminal) {
   ProgressLine line(false, false);
   const record::Note note{"N056", record::Severity::kDoubt, "w1", "said \x1b[31mred\xc2\x9b"};
@@ -126,6 +126,7 @@ TEST(ProgressLine, doubts_are_said_once_and_without_commands_to_the_terminal) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "abba: note N056 w1: said  [31mred \n");
 }
 
+TEST(RunId, is_the_moment_and_the_lock) {
   EXPECT_EQ(new_run_id(1'700'000'000, "0123456789abcdef"), "20231114T221320Z-01234567");
 }
 
