@@ -40,7 +40,8 @@ struct Options {
   bool jsonl = false;              // export
   bool with_private = false;       // export: host names, paths and command lines stay in the bundle
   std::string table;               // export --csv: which, empty = samples
-  std::string reason;              // withdraw
+  std::string lost_event;          // ledger --acknowledge-loss: digits of its digest
+  std::string reason;              // withdraw, ledger --acknowledge-loss
   std::string input;               // try, worker-check: a workload's input as JSON
   std::string settings;            // worker-check: settings to load with, as JSON
   std::vector<std::string> files;  // worker-check: NAME=PATH, files to load with

@@ -112,10 +112,16 @@ class CommandLine {
     takes_rehash(preflight);
     with_manifest("build", "build the revisions that arms name",
                   "Each in a worktree of its own, kept in .abba/builds; `run` does it by itself.");
-    add("ledger", "what happened to registrations, as a graph",
+    CLI::App* ledger = add(
+        "ledger", "what happened to registrations, as a graph",
         "Reads manifests/ledger: registered, bound, run, anchored, withdrawn. Exit 7 if it is\n"
-        "damaged: an event that was changed, or whose parent is missing.")
-        ->add_option("manifest", options_.manifest, "of this one alone; without it, of all");
+        "damaged: an event that was changed, or whose parent is missing. Once an event that is\n"
+        "gone for good is acknowledged as lost, runs go on; verify and report tell it for ever.");
+    ledger->add_option("manifest", options_.manifest, "of this one alone; without it, of all");
+    auto* loss = ledger->add_option("--acknowledge-loss", options_.lost_event,
+                                    "digest (or its first digits) of an event that is gone");
+    auto* reason = ledger->add_option("--reason", options_.reason, "how it was lost")->needs(loss);
+    loss->needs(reason);
     CLI::App* withdraw =
         with_manifest("withdraw", "withdraw a registration, with a reason",
                       "An event in the ledger; the registration cannot run again.");

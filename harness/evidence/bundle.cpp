@@ -109,14 +109,15 @@ report::ReportContext context_of(const std::string& folder, const record::RunRec
   return context;
 }
 
-// Events of this registration and all that they build on.
+// Events of this registration, acknowledged losses, and all that they build on.
 void copy_events(const std::string& from, const std::string& lock_digest, const std::string& to) {
   const manifest::LedgerReading ledger = manifest::read_ledger(from);
   std::map<std::string, const record::LedgerEvent*> known;
   std::vector<std::string> open;
   for (const record::LedgerEvent& event : ledger.events) {
     known[event.digest] = &event;
-    if (event.lock_digest == lock_digest) {
+    if (event.lock_digest == lock_digest ||
+        event.kind == record::LedgerEventKind::kLossAcknowledged) {
       open.push_back(event.digest);
     }
   }

@@ -37,10 +37,10 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
   if (!ledger.problems.empty()) {
     return {"ledger", Outcome::kFails, "the ledger is damaged: " + ledger.problems.front()};
   }
-  const std::vector<std::string> missing = manifest::missing_events(ledger, run.bindings);
+  const auto missing = manifest::missing_events(ledger, run.bindings);
   if (!missing.empty()) {
     return {"ledger", Outcome::kFails,
-            "the run knew the " + base::join(missing, ", the ") + ", which the ledger lacks"};
+            "the run knew " + manifest::event_names(missing) + ", which the ledger lacks"};
   }
   int events = 0;
   bool head_named = false;

@@ -1,10 +1,9 @@
 #include "harness/run/known_events.h"
 
 #include "engine/base/error.h"
-#include "engine/base/text.h"
 #include "harness/manifest/known_events.h"
-#include "harness/store/run_list.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::run {
 
@@ -21,9 +20,8 @@ void require_known_events(const manifest::LedgerReading& ledger,
     }
     if (!missing.empty()) {
       throw base::Error(base::ErrorCode::kMismatch, file.string(),
-                        "knew the " + base::join(missing, ", the ") +
-                            ", which the ledger lacks; restore the ledger's files as they were "
-                            "committed");
+                        "knew " + manifest::event_names(missing) +
+                            ", which the ledger lacks; " + std::string(manifest::kLossAdvice));
     }
   }
 }
