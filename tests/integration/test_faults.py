@@ -450,8 +450,9 @@ class Survival(unittest.TestCase):
             del verdict["blocks_failed"]
             self.assertEqual(verdict["blocks_tainted"], 0)
             if verdict["reason"].startswith("N025"):
-                for key in ("word", "reason", "deciding", "p_difference", "p_equivalence",
-                            "signed_rank_p", "sign_flip_p"):
+                for key in ("word", "reason", "deciding", "detectable", "passes_needed",
+                            "p_difference", "p_equivalence", "signed_rank_p", "sign_flip_p",
+                            "sensitivity_agrees"):
                     del verdict[key]
         return verdicts
 
