@@ -165,6 +165,11 @@ const Json::Array& Json::get_array(std::string_view key, std::string_view where)
   return member.as_array();
 }
 
+std::string Json::text_or_empty(std::string_view key) const {
+  const Json* member = find(key);
+  return member != nullptr && member->is_string() ? member->as_string() : std::string();
+}
+
 Json& Json::set(std::string_view key, Json value) {
   if (is_null()) {
     value_ = Object{};

@@ -73,6 +73,9 @@ class Json {
   [[nodiscard]] bool get_bool(std::string_view key, std::string_view where) const;
   [[nodiscard]] const Array& get_array(std::string_view key, std::string_view where) const;
 
+  // The member's text; empty where there is none, or none of that kind.
+  [[nodiscard]] std::string text_or_empty(std::string_view key) const;
+
   // Replaces or appends member `key`; null becomes an object first. Returns the stored value.
   Json& set(std::string_view key, Json value);
   void push_back(Json value);  // null becomes an array first

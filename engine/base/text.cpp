@@ -1,6 +1,8 @@
 #include "engine/base/text.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +107,28 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   TemporaryFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+void append_line(const std::string& path, std::string_view line) {
+  ABBA_CHECK(line.ends_with('\n'));
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor >= 0) {
+    (void)::flock(descriptor, LOCK_EX);
+  }
+  struct stat before {};
+  const bool sized = descriptor >= 0 && ::fstat(descriptor, &before) == 0;
+  const ssize_t count = sized ? ::write(descriptor, line.data(), line.size()) : -1;
+  const bool written = count == static_cast<ssize_t>(line.size());
+  const int reason = count >= 0 && !written ? ENOSPC : errno;
+  if (count > 0 && !written) {
+    (void)!::ftruncate(descriptor, before.st_size);
+  }
+  if (descriptor >= 0) {
+    ::close(descriptor);
+  }
+  if (!written) {
+    throw Error(ErrorCode::kBroken, path, "cannot be appended to: " + errno_text(reason));
+  }
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

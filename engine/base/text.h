@@ -16,6 +16,11 @@ std::string read_file(const std::string& path, std::size_t max_bytes = std::size
 // Writes the file whole or not at all: a temporary beside it, fsync, rename. Throws Error(kBroken).
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
+// Adds one line (its end included) to a file, made if it is not there: one write under a lock, so
+// that lines of several processes do not mix; half a line on a full disk is taken back. Throws
+// Error(kBroken).
+void append_line(const std::string& path, std::string_view line);
+
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);

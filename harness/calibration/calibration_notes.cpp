@@ -5,7 +5,7 @@ namespace {
 
 using record::Severity;
 
-constexpr NoteEntry kNotes[] = {
+constexpr record::NoteEntry kNotes[] = {
     {kNoRecord, Severity::kInfo,
      "No calibration record of this machine class was there when the run began, so how often the "
      "harness is wrong here is not known. Measure it with `abba calibrate`.",
@@ -23,7 +23,7 @@ constexpr NoteEntry kNotes[] = {
 
 }  // namespace
 
-std::span<const NoteEntry> note_table() {
+std::span<const record::NoteEntry> note_table() {
   return kNotes;
 }
 

@@ -5,22 +5,15 @@
 #include <span>
 #include <string_view>
 
-#include "harness/record/run_record.h"
+#include "harness/record/note_entry.h"
 
 namespace abba::calibration {
-
-struct NoteEntry {
-  std::string_view code;
-  record::Severity severity;
-  std::string_view explanation;  // what it means
-  std::string_view advice;       // what to do, one sentence
-};
 
 inline constexpr std::string_view kNoRecord = "N090";
 inline constexpr std::string_view kStaleRecord = "N091";
 inline constexpr std::string_view kFailedRecord = "N092";
 
 // All of them, ordered by code.
-[[nodiscard]] std::span<const NoteEntry> note_table();
+[[nodiscard]] std::span<const record::NoteEntry> note_table();
 
 }  // namespace abba::calibration

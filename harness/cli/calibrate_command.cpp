@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "engine/base/error.h"
@@ -20,6 +19,7 @@
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/parse.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
@@ -101,7 +101,7 @@ class Calibration {
     const Json json = calibration::manifest_of(base_, series, loaded_.manifest.protocol.passes);
     Loaded variant{parsed(json, options_.manifest), loaded_.project};
     const std::string digest = manifest::digest(variant.manifest);
-    for (const fs::path& file : files_of(series)) {
+    for (const fs::path& file : store::run_files_in(folder_ / series.name)) {
       take(file, digest, stored);
     }
     while (!options_.no_runs && static_cast<int>(stored.runs.size()) < series.runs &&
@@ -115,33 +115,18 @@ class Calibration {
     return stored;
   }
 
-  std::vector<fs::path> files_of(const Series& series) const {
-    std::vector<fs::path> files;
-    std::error_code error;
-    for (fs::directory_iterator it(folder_ / series.name, error), end; !error && it != end;
-         it.increment(error)) {
-      const std::string name = it->path().filename().string();
-      if (name.ends_with(".sqlite") || name.ends_with(".sqlite.xz")) {
-        files.push_back(it->path());
-      }
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-  }
-
   // A run that did not finish, or of another manifest, stays where it is and counts nowhere.
   void take(const fs::path& file, const std::string& digest, StoredSeries& stored) {
     record::RunRecord run = store::read_run(file.string());
     if (run.state != record::RunState::kFinished || manifest::digest(run.manifest) != digest) {
-      std::fprintf(stderr, "abba: %s is passed over: %s\n",
-                   shown_path(file, loaded_.project).c_str(),
-                   run.state == record::RunState::kFinished ? "it ran another manifest"
-                                                            : "it did not finish");
+      complain(shown_path(file, loaded_.project) + " is passed over: " +
+               (run.state == record::RunState::kFinished ? "it ran another manifest"
+                                                         : "it did not finish"));
       return;
     }
-    std::string name = file.filename().string();
-    name.resize(name.find(".sqlite") + std::string(".sqlite").size());
-    digests_.push_back({stored.series.name, stored.series.name + "/" + name, run.head_digest});
+    digests_.push_back({stored.series.name,
+                        stored.series.name + "/" + store::run_stem(file) + ".sqlite",
+                        run.head_digest});
     programs_.insert(run.program_version);
     for (const record::Binding& binding : run.bindings) {
       if (binding.name == "executable/A" || binding.name == "executable/B") {
@@ -182,8 +167,8 @@ class Calibration {
 
   void say(const Series& series, int number) {
     if (!options_.quiet) {
-      std::fprintf(stderr, "abba: %s, run %d of %d, %.1f min so far\n", series.name.c_str(), number,
-                   series.runs, minutes());
+      complain(fmt::format("{}, run {} of {}, {:.1f} min so far", series.name, number, series.runs,
+                           minutes()));
     }
   }
 
@@ -211,10 +196,8 @@ class Calibration {
             calibration::table(record.result));
     }
     if (!whole) {
-      std::fprintf(stderr,
-                   "abba: not complete: %d runs are missing; give the same command again, or "
-                   "conclude with --record-now\n",
-                   missing_);
+      complain("not complete: " + std::to_string(missing_) +
+               " runs are missing; give the same command again, or conclude with --record-now");
       return kNotDecided;
     }
     write(record);
@@ -233,7 +216,7 @@ class Calibration {
       Json last = base::parse_json_file(files.back().string());
       last.set("utc", record.utc);
       if (last == now) {
-        note("the record " + shown_path(files.back(), loaded_.project) + " says the same");
+        complain("the record " + shown_path(files.back(), loaded_.project) + " says the same");
         return;
       }
     }
@@ -241,10 +224,8 @@ class Calibration {
     std::erase_if(name, [](char c) { return c == '-' || c == ':'; });
     const fs::path file = folder_ / (name + ".json");
     base::write_file_atomically(file.string(), now.dump_pretty());
-    note("record: " + shown_path(file, loaded_.project));
+    complain("record: " + shown_path(file, loaded_.project));
   }
-
-  static void note(const std::string& text) { std::fprintf(stderr, "abba: %s\n", text.c_str()); }
 
   const Options& options_;
   Json base_;

@@ -8,19 +8,13 @@
 #include "engine/base/utf8.h"
 #include "harness/manifest/files.h"
 #include "harness/manifest/parse.h"
+#include "harness/record/registration.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_run_file(const fs::path& path) {
-  const std::string name = path.filename().string();
-  const auto ends_with = [&](const std::string& end) {
-    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-  };
-  return ends_with(".sqlite") || ends_with(".sqlite.xz");
-}
 
 void collect(const fs::path& folder, const std::string& id, std::vector<fs::path>& files) {
   std::error_code error;
@@ -42,7 +36,7 @@ void collect(const fs::path& folder, const std::string& id, std::vector<fs::path
     if (entries->is_directory(error) && entries->path() == folder / "calibration") {
       entries.disable_recursion_pending();
     }
-    if (entries->is_regular_file(error) && is_run_file(entries->path())) {
+    if (entries->is_regular_file(error) && store::is_run_file(entries->path())) {
       files.push_back(entries->path());
     }
   }
@@ -83,7 +77,7 @@ Loaded load_manifest(const std::string& path, bool rehash) {
 std::string new_run_id(std::int64_t unix_seconds, const std::string& digest) {
   std::string utc = base::utc_text(unix_seconds);
   std::erase_if(utc, [](char c) { return c == '-' || c == ':'; });
-  return utc + "-" + digest.substr(0, 8);
+  return utc + "-" + record::short_digest(digest);
 }
 
 std::vector<fs::path> run_files(const manifest::Project& project, const std::string& id,
@@ -97,6 +91,21 @@ std::vector<fs::path> run_files(const manifest::Project& project, const std::str
     return a.filename() == b.filename() ? a < b : a.filename() < b.filename();
   });
   return files;
+}
+
+fs::path named_run(const std::string& name) {
+  std::error_code ignored;
+  const fs::path compressed = name + ".xz";
+  const bool is_compressed = !fs::exists(name, ignored) && fs::exists(compressed, ignored);
+  return is_compressed ? compressed : fs::path(name);
+}
+
+void refuse_to_overwrite(const fs::path& path, const std::string& option) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    throw base::Error(base::ErrorCode::kBadInput, path.string(),
+                      "exists already and is never overwritten; name another with " + option);
+  }
 }
 
 void print(const std::string& text) {

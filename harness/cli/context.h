@@ -32,6 +32,13 @@ std::string new_run_id(std::int64_t unix_seconds, const std::string& digest);
 std::vector<std::filesystem::path> run_files(const manifest::Project& project,
                                              const std::string& id, bool exploratory);
 
+// The run file or bundle that a person named, or its compressed form FILE.xz where that alone
+// exists.
+std::filesystem::path named_run(const std::string& name);
+
+// Throws Error(kBadInput) if the file exists, advising to name another with `option`.
+void refuse_to_overwrite(const std::filesystem::path& path, const std::string& option = "--out");
+
 // Prints to standard output; one check of the stream at the end of the program tells a full disk.
 // Terminal commands and other control characters, which a file may hold, become spaces.
 void print(const std::string& text);

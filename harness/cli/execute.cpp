@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <map>
 #include <optional>
 
@@ -80,10 +79,7 @@ class Executor {
       run_id_ = new_run_id(clock_.utc_seconds(), digest);
       file_ = folder() / (run_id_ + ".sqlite");
     }
-    if (fs::exists(file_, ignored)) {
-      throw Error(ErrorCode::kBadInput, file_.string(),
-                  "exists already and is never overwritten; name another with --output");
-    }
+    refuse_to_overwrite(file_, "--output");
   }
 
   // A command that was ended by the same Ctrl-C failed for no reason of its own.
@@ -186,7 +182,10 @@ class Executor {
     fs::create_directories(file_.parent_path(), error);
     if (error) {
       throw Error(ErrorCode::kBroken, file_.parent_path().string(),
-                  "cannot be created: " + error.message() + "; write elsewhere with --output");
+                  "cannot be created: " + error.message() +
+                      (manifest_.path.empty()  // `try` and `calibrate` name the file themselves
+                           ? "; check its permissions"
+                           : "; write elsewhere with --output"));
     }
     record::RunRecord start;
     start.run_id = run_id_;
@@ -273,8 +272,8 @@ class Executor {
     if (nothing_timed && with_.output.empty()) {
       set_aside();
     } else if (is_stopped) {
-      std::fprintf(stderr, "abba: everything measured is kept in %s%s\n", file_.c_str(),
-                   manifest_.path.empty() ? "" : "; go on with --resume");
+      complain("everything measured is kept in " + file_.string() +
+               (manifest_.path.empty() ? "" : "; go on with --resume"));
     }
     return exit_code(*result_.error);
   }
@@ -314,8 +313,7 @@ class Executor {
       std::error_code ignored;
       fs::remove(folder(), ignored);  // only if empty
     }
-    std::fprintf(stderr, "abba: what the checks found is kept in %s\n",
-                 shown_path(file_, with_.loaded.project).c_str());
+    complain("what the checks found is kept in " + shown_path(file_, with_.loaded.project));
   }
 
   // A report that cannot be written must not hide how the run itself ended.

@@ -6,7 +6,6 @@
 namespace abba::cli {
 
 inline constexpr int kDone = 0;
-inline constexpr int kGateRed = 1;
 inline constexpr int kNotDecided = 6;
 
 constexpr int exit_code(base::ErrorCode code) {

@@ -10,22 +10,15 @@
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/export_rows.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-void refuse_to_overwrite(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::exists(path, ignored)) {
-    throw base::Error(base::ErrorCode::kBadInput, path.string(),
-                      "exists already and is never overwritten; name another with --out");
-  }
-}
-
 int export_bundle(const Options& options, const fs::path& file) {
-  const fs::path out = options.out.empty() ? run_stem(file) + ".zip" : options.out;
+  const fs::path out = options.out.empty() ? store::run_stem(file) + ".zip" : options.out;
   refuse_to_overwrite(out);
   const auto project = manifest::find_project(fs::absolute(file).parent_path());
   const record::RunRecord run =
@@ -33,9 +26,7 @@ int export_bundle(const Options& options, const fs::path& file) {
   evidence::BundleOptions bundle;
   bundle.keep_private = options.with_private;
   bundle.ledger_folder = manifest::ledger_folder(project).string();
-  bundle.attempts_before = attempts_before(run, project);
-  bundle.calibration = calibration_text(run, project);
-  bundle.program = program_text();
+  bundle.facts = {program_text(), attempts_before(run, project), calibration_text(run, project)};
   base::write_file_atomically(out.string(), evidence::make_bundle(file.string(), bundle));
   print(out.string() + (options.with_private ? ", private strings included\n" : "\n"));
   return kDone;
@@ -44,7 +35,7 @@ int export_bundle(const Options& options, const fs::path& file) {
 }  // namespace
 
 int export_command(const Options& options) {
-  const fs::path file = options.words.front();
+  const fs::path file = named_run(options.words.front());
   if (!options.csv && !options.jsonl) {
     return export_bundle(options, file);
   }

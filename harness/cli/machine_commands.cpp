@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/completion_script.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
 #include "harness/host/device_choice.h"

@@ -9,12 +9,14 @@
 #include "harness/cli/exit_code.h"
 #include "harness/cli/noise_budget.h"
 #include "harness/cli/registration.h"
+#include "harness/cli/reporting.h"
 #include "harness/evidence/anchor.h"
 #include "harness/host/affinity.h"
 #include "harness/host/clock.h"
 #include "harness/manifest/attempts.h"
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/diff.h"
+#include "harness/manifest/known_events.h"
 #include "harness/manifest/ledger.h"
 #include "harness/manifest/parse.h"
 #include "harness/manifest/registrations.h"
@@ -22,6 +24,7 @@
 #include "harness/record/names.h"
 #include "harness/run/preflight.h"
 #include "harness/store/record_json.h"
+#include "harness/store/run_file.h"
 #include "harness/workers/worker.h"
 
 namespace abba::cli {
@@ -175,7 +178,7 @@ int register_command(const Options& options) {
   const auto registered = register_now(loaded, options.supersede);
   const auto& lock = registered.registration;
   print((registered.existed ? "registered before: " : "registered: ") +
-        lock.lock_digest.substr(0, 8) + " " + registered.lock_file + "\n");
+        record::short_digest(lock.lock_digest) + " " + registered.lock_file + "\n");
   for (const auto& note : registered.notes) {
     print("note: " + note + "\n");
   }
@@ -220,10 +223,46 @@ int build_command(const Options& options) {
   return kDone;
 }
 
+namespace {
+
+// What other events or run files name and the ledger lacks.
+std::vector<std::string> missing_digests(const manifest::LedgerReading& ledger,
+                                         const manifest::Project& project) {
+  std::vector<std::string> digests = ledger.missing;
+  store::ReadOptions quick;
+  quick.samples = quick.environment = quick.check = false;
+  for (const auto& file : run_files(project, "", false)) {
+    try {
+      const auto run = store::read_run(file.string(), quick);
+      for (const auto& event : manifest::missing_events(ledger, run.bindings)) {
+        digests.push_back(event.value);
+      }
+    } catch (const Error& error) {
+      complain(shown_path(file, project) + " is passed over: " + error.message());
+    }
+  }
+  return digests;
+}
+
+void acknowledge_loss(const Options& options, const manifest::Project& project) {
+  const auto folder = manifest::ledger_folder(project);
+  host::SystemClock clock;
+  const auto event = manifest::acknowledge_loss(
+      folder, options.lost_event, missing_digests(manifest::read_ledger(folder), project),
+      options.reason, clock.utc_seconds());
+  print("acknowledged: " + event.file + "\n");
+}
+
+}  // namespace
+
 int ledger_command(const Options& options) {
   const bool is_of_one = !options.manifest.empty();
   const auto project = manifest::find_project(is_of_one ? std::filesystem::path(options.manifest)
                                                         : std::filesystem::current_path());
+  if (!options.lost_event.empty()) {
+    acknowledge_loss(options, project);
+    return kDone;
+  }
   const auto folder = manifest::ledger_folder(project);
   auto reading = manifest::read_ledger(folder);
   auto entered = manifest::registrations(reading);
@@ -252,7 +291,7 @@ int withdraw_command(const Options& options) {
   host::SystemClock clock;
   const auto event = manifest::withdraw(manifest::ledger_folder(loaded.project), lock.lock_digest,
                                         options.reason, clock.utc_seconds());
-  print("withdrawn: " + lock.lock_digest.substr(0, 8) + " " + event.file + "\n");
+  print("withdrawn: " + record::short_digest(lock.lock_digest) + " " + event.file + "\n");
   return kDone;
 }
 

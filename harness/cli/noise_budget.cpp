@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 #include "engine/base/error.h"
@@ -50,8 +49,7 @@ NoiseBudget noise_budget(const manifest::Project& project, const std::string& ma
         runs.push_back(std::move(run));
       }
     } catch (const base::Error& error) {
-      std::fprintf(stderr, "abba: %s is passed over: %s\n", shown_path(file, project).c_str(),
-                   error.message().c_str());
+      complain(shown_path(file, project) + " is passed over: " + error.message());
     }
   }
   budget.noise = calibration::noise_of(runs);

@@ -40,7 +40,8 @@ struct Options {
   bool jsonl = false;              // export
   bool with_private = false;       // export: host names, paths and command lines stay in the bundle
   std::string table;               // export --csv: which, empty = samples
-  std::string reason;              // withdraw
+  std::string lost_event;          // ledger --acknowledge-loss: digits of its digest
+  std::string reason;              // withdraw, ledger --acknowledge-loss
   std::string input;               // try, worker-check: a workload's input as JSON
   std::string boundary;            // worker-check: to time it at
   std::string settings;            // worker-check: settings to load with, as JSON
@@ -71,7 +72,11 @@ struct Parsed {
 // Never prints and never throws for what stands in argv.
 Parsed parse_options(int argc, const char* const* argv);
 
-// The script that completes commands and options in "bash" or "zsh"; empty for another shell.
-std::string completion_script(const std::string& shell);
+// The names of all commands, each with the flags that it takes, "--json" and the like.
+struct CommandFlags {
+  std::string command;
+  std::vector<std::string> flags;
+};
+std::vector<CommandFlags> command_flags();
 
 }  // namespace abba::cli

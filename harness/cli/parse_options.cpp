@@ -1,8 +1,8 @@
 // The one file that includes CLI11.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 #include <sstream>
 #include <string>
 
@@ -29,9 +29,12 @@ class CommandLine {
     app_.footer(
         "Start with: abba check M, abba register M, abba run M, abba report.\n"
         "`abba COMMAND --help` says what a command takes, writes and refuses.\n\n"
-        "Exit codes: 0 done; 2 bad usage or manifest; 3 not what was registered or bound; 4 the\n"
-        "preflight or the outputs failed, nothing was timed; 5 broken or stopped, data kept;\n"
-        "6 calibration runs are missing; 7 evidence, conformance or calibration does not hold.");
+        "Exit codes: 0 done; 1 reserved for a red gate; 2 bad usage, manifest or run file; 3 not\n"
+        "what was registered or bound, or a damaged ledger; 4 nothing was timed: the preflight or\n"
+        "the outputs failed, or the plan is above its limits; 5 broken or stopped, data kept, or "
+        "a\n"
+        "file cannot be written; 6 calibration runs are missing; 7 evidence, conformance or\n"
+        "calibration does not hold.");
     manifest_commands();
     run_commands();
     result_commands();
@@ -109,10 +112,16 @@ class CommandLine {
     takes_rehash(preflight);
     with_manifest("build", "build the revisions that arms name",
                   "Each in a worktree of its own, kept in .abba/builds; `run` does it by itself.");
-    add("ledger", "what happened to registrations, as a graph",
+    CLI::App* ledger = add(
+        "ledger", "what happened to registrations, as a graph",
         "Reads manifests/ledger: registered, bound, run, anchored, withdrawn. Exit 7 if it is\n"
-        "damaged: an event that was changed, or whose parent is missing.")
-        ->add_option("manifest", options_.manifest, "of this one alone; without it, of all");
+        "damaged: an event that was changed, or whose parent is missing. Once an event that is\n"
+        "gone for good is acknowledged as lost, runs go on; verify and report tell it for ever.");
+    ledger->add_option("manifest", options_.manifest, "of this one alone; without it, of all");
+    auto* loss = ledger->add_option("--acknowledge-loss", options_.lost_event,
+                                    "digest (or its first digits) of an event that is gone");
+    auto* reason = ledger->add_option("--reason", options_.reason, "how it was lost")->needs(loss);
+    loss->needs(reason);
     CLI::App* withdraw =
         with_manifest("withdraw", "withdraw a registration, with a reason",
                       "An event in the ledger; the registration cannot run again.");
@@ -190,7 +199,9 @@ class CommandLine {
         "that the workers inject, into results/calibration/CLASS/, relabels stored passes, and\n"
         "writes a record that reports cite. Stop it at any time; the same command goes on (exit 6\n"
         "while runs are missing, 7 if the calibration does not hold).");
-    calibrate->add_flag("--quick", options_.quick, "few runs, no record: to see that it works");
+    calibrate->add_flag("--quick", options_.quick,
+                        "few runs, kept in .abba/, that no report cites: to "
+                        "see that it works");
     calibrate->add_option("--minutes", options_.minutes, "begin no run after that many minutes")
         ->check(CLI::Validator(positive_number, ""));
     calibrate->add_option("--runs", options_.runs, "of the A/A series and of the largest effect")
@@ -206,8 +217,9 @@ class CommandLine {
   void result_commands() {
     group_ = "Results";
     const std::string run_file = "run file (.sqlite or .sqlite.xz)";
-    CLI::App* report =
-        add("report", "the report of a run", "Markdown on standard output unless told otherwise.");
+    CLI::App* report = add("report", "the report of a run",
+                           "Markdown on standard output unless told otherwise. Reads FILE.xz where "
+                           "FILE is not there.");
     report->add_option("run", options_.words, run_file + "; without it, the latest")
         ->expected(0, 1);
     report->add_option("--latest", options_.latest, "the latest run of this manifest id");
@@ -227,7 +239,8 @@ class CommandLine {
     list->add_flag("--json", options_.json, "for programs");
     CLI::App* verify =
         add("verify", "recompute digests, chain and published numbers",
-            "Offline, one row a check; exit 7 and the place where it does not check out.");
+            "Offline, one row a check; exit 7 and the place where it does not check out.\n"
+            "Reads FILE.xz where FILE is not there.");
     verify
         ->add_option("run", options_.words, run_file + " or bundle (.zip); without it, the latest")
         ->expected(0, 1);
@@ -309,9 +322,8 @@ class CommandLine {
 };
 
 std::string one_line(std::string text) {
-  for (char& c : text) c = c == '\n' ? ' ' : c;
-  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
-  return text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.substr(0, text.find_last_not_of(" .") + 1);  // "" if there is nothing else
 }
 
 std::string printed(CLI::App& app, const CLI::Error& error) {
@@ -322,11 +334,10 @@ std::string printed(CLI::App& app, const CLI::Error& error) {
 
 // CLI11 would only say that a command is missing.
 bool unknown_command(CommandLine& line, int argc, const char* const* argv) {
-  if (argv[1][0] == '-') return false;
-  const std::string name = argv[1];
-  return line.app()
-      .get_subcommands([&](CLI::App* command) { return command->get_name() == name; })
-      .empty();
+  return argc > 1 && argv[1][0] != '-' &&
+         line.app()
+             .get_subcommands([&](CLI::App* command) { return command->get_name() == argv[1]; })
+             .empty();
 }
 
 Parsed parse(CommandLine& line, int argc, const char* const* argv) {
@@ -371,28 +382,17 @@ Parsed parse_options(int argc, const char* const* argv) {
   return parse(line, argc, argv);
 }
 
-std::string completion_script(const std::string& shell) {
+std::vector<CommandFlags> command_flags() {
   CommandLine line;
-  std::string cases;
-  std::string commands;
+  std::vector<CommandFlags> all;
   for (const CLI::App* command : line.app().get_subcommands({})) {
-    commands += command->get_name() + " ";
-    std::string flags;
+    CommandFlags& entry = all.emplace_back();
+    entry.command = command->get_name();
     for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) {
-        flags += "--" + name + " ";
-      }
+      for (const std::string& name : option->get_lnames()) entry.flags.push_back("--" + name);
     }
-    cases += "    " + command->get_name() + ") words=\"" + flags + "\" ;;\n";
   }
-  const std::string body = "_abba() {\n  local words=\"" + commands +
-                           "--help --version\"\n  if [ \"$COMP_CWORD\" -gt 1 ]; then\n"
-                           "  case \"${COMP_WORDS[1]}\" in\n" +
-                           cases +
-                           "    *) words=\"\" ;;\n  esac\n  fi\n"
-                           "  COMPREPLY=($(compgen -W \"$words\" -f -- "
-                           "\"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -F _abba abba\n";
-  return shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" + body : body;
+  return all;
 }
 
 }  // namespace abba::cli

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "engine/base/utf8.h"
+#include "harness/cli/context.h"
+
 namespace abba::cli {
 namespace {
 
@@ -45,7 +48,7 @@ void ProgressLine::progress(const run::Progress& progress) {
     clear();
     return;
   }
-  shown_ = progress_text(progress);
+  shown_ = base::clean_utf8(progress_text(progress));
   std::fprintf(stderr, "\r\033[K%s", shown_.c_str());
   std::fflush(stderr);
 }
@@ -59,7 +62,7 @@ void ProgressLine::note(const record::Note& note) {
     return;
   }
   clear();
-  std::fprintf(stderr, "abba: note %s: %s\n", text.c_str(), note.text.c_str());
+  complain("note " + text + ": " + note.text);
 }
 
 void ProgressLine::clear() {

@@ -44,7 +44,8 @@ record::Plan registered_plan(const Loaded& loaded, const record::Registration& l
   if (!(store::to_json(registered) == store::to_json(plan))) {
     throw Error(ErrorCode::kMismatch, manifest::lock_path(loaded.manifest.path).string(),
                 "froze another plan than this manifest and this version of abba give; restore the "
-                "manifest, use the version that registered it, or register anew");
+                "manifest, use the version that registered it, or register anew with --supersede " +
+                    record::short_digest(lock.lock_digest));
   }
   return plan;
 }

@@ -12,6 +12,7 @@
 #include "harness/manifest/ledger.h"
 #include "harness/stats/analyze.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
@@ -42,12 +43,10 @@ std::vector<std::string> commands_to_reproduce(const fs::path& run_file,
 int finished_before(const record::RunRecord& run, const manifest::Project& project) {
   const auto ledger = manifest::read_ledger(manifest::ledger_folder(project));
   return static_cast<int>(std::ranges::count_if(ledger.events, [&](const auto& event) {
-    const base::Json* state = event.details.find("state");
-    const base::Json* file = event.details.find("run_file");
+    const fs::path file = event.details.text_or_empty("run_file");
     return event.kind == record::LedgerEventKind::kRunFinished && event.utc <= run.started_utc &&
-           state != nullptr && *state == base::Json("finished") && file != nullptr &&
-           file->is_string() &&
-           fs::path(file->as_string()).parent_path().filename() == run.manifest.id;
+           event.details.text_or_empty("state") == "finished" &&
+           file.parent_path().filename() == run.manifest.id;
   }));
 }
 
@@ -57,16 +56,6 @@ int measured_passes(const record::Plan& plan) {
 }
 
 }  // namespace
-
-std::string run_stem(const fs::path& run_file) {
-  std::string name = run_file.filename().string();
-  for (const std::string end : {".xz", ".sqlite"}) {
-    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
-      name.resize(name.size() - end.size());
-    }
-  }
-  return name;
-}
 
 int attempts_before(const record::RunRecord& run, const manifest::Project& project) {
   return static_cast<int>(
@@ -147,7 +136,7 @@ WrittenReport write_report(const fs::path& run_file, const manifest::Project& pr
     throw base::Error(base::ErrorCode::kBroken, folder.string(),
                       "cannot be created: " + error.message());
   }
-  const std::string name = run_stem(run_file);
+  const std::string name = store::run_stem(run_file);
   context.samples_svg = name + ".svg";
   WrittenReport written;
   written.markdown = folder / (name + ".md");

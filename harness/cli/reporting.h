@@ -17,9 +17,6 @@ evidence::VerifyResult verify_file(const std::filesystem::path& run_file,
                                    const manifest::Project& project,
                                    const evidence::AnchorSources& sources = {});
 
-// The run's name: its file's without folder, .sqlite and .xz.
-std::string run_stem(const std::filesystem::path& run_file);
-
 // Runs and attempts of this experiment before this run that are known here.
 int attempts_before(const record::RunRecord& run, const manifest::Project& project);
 

@@ -29,7 +29,7 @@ manifest::Project project_here() {
 
 fs::path chosen_run(const Options& options) {
   if (!options.words.empty()) {
-    return options.words.front();
+    return named_run(options.words.front());
   }
   const auto files = run_files(project_here(), options.latest, false);
   if (files.empty()) {
@@ -123,23 +123,11 @@ void print_doubts(const record::RunRecord& run) {
 }
 
 // Of all layers' tables, ordered by code.
-struct Explained {
-  std::string_view code;
-  record::Severity severity;
-  std::string_view means;
-  std::string_view advice;
-};
-
-std::vector<Explained> all_notes() {
-  std::vector<Explained> all;
-  const auto take = [&](const auto& table) {
-    for (const auto& note : table) {
-      all.push_back({note.code, note.severity, note.explanation, note.advice});
-    }
-  };
-  take(stats::note_table());
-  take(run::note_table());
-  take(calibration::note_table());
+std::vector<record::NoteEntry> all_notes() {
+  std::vector<record::NoteEntry> all;
+  for (const auto table : {stats::note_table(), run::note_table(), calibration::note_table()}) {
+    all.insert(all.end(), table.begin(), table.end());
+  }
   return all;
 }
 
@@ -165,18 +153,13 @@ int report_command(const Options& options) {
   const auto project = manifest::find_project(fs::absolute(file).parent_path());
   run.file = shown_path(file, project);
   report::ReportContext context = report_context(file, run, project);
-  std::error_code ignored;
-  if (!options.out.empty() && fs::exists(options.out, ignored)) {
-    throw Error(ErrorCode::kBadInput, options.out,
-                "exists already and is never overwritten; name another with --out");
+  if (!options.out.empty()) {
+    refuse_to_overwrite(options.out);
   }
   if (!options.out.empty() && !options.html && !options.json) {
     fs::path svg = options.out;
     svg.replace_extension(".svg");
-    if (fs::exists(svg, ignored)) {
-      throw Error(ErrorCode::kBadInput, svg.string(),
-                  "exists already and is never overwritten; name another report with --out");
-    }
+    refuse_to_overwrite(svg);
     context.samples_svg = svg.filename().string();
   }
   const std::string text = options.json   ? report::json(run, analysis, context)
@@ -193,10 +176,8 @@ int report_command(const Options& options) {
 }
 
 int beside_command(const Options& options) {
-  std::error_code ignored;
-  if (!options.out.empty() && fs::exists(options.out, ignored)) {
-    throw Error(ErrorCode::kBadInput, options.out,
-                "exists already and is never overwritten; name another with --out");
+  if (!options.out.empty()) {
+    refuse_to_overwrite(options.out);
   }
   if (fs::equivalent(options.words[0], options.words[1], ignored)) {
     throw Error(ErrorCode::kBadInput, options.words[1],
@@ -205,7 +186,7 @@ int beside_command(const Options& options) {
   record::RunRecord runs[2];
   record::Analysis analyses[2];
   for (std::size_t i = 0; i < 2; ++i) {
-    const fs::path file = options.words[i];
+    const fs::path file = named_run(options.words[i]);
     runs[i] = store::read_run(file.string());
     runs[i].file = shown_path(file, manifest::find_project(fs::absolute(file).parent_path()));
     analyses[i] = stats::analyze(runs[i]);
@@ -244,7 +225,7 @@ int list_command(const Options& options) {
 }
 
 int show_command(const Options& options) {
-  const record::RunRecord run = store::read_run(options.words.front());
+  const record::RunRecord run = store::read_run(named_run(options.words.front()).string());
   print("run       " + run.run_id + (run.exploratory ? " (exploratory)" : "") + "\n");
   print("manifest  " + run.manifest.id + ": " + run.manifest.hypothesis + "\n");
   print("state     " + std::string(record::name(run.state)) +
@@ -297,17 +278,17 @@ int verify_command(const Options& options) {
 int explain_command(const Options& options) {
   const std::string wanted = options.words.empty() ? "" : options.words.front();
   Json json = Json::array();
-  for (const Explained& note : all_notes()) {
+  for (const record::NoteEntry& note : all_notes()) {
     if (!wanted.empty() && wanted != note.code) {
       continue;
     }
     json.push_back(Json::object({{"code", note.code},
                                  {"severity", record::name(note.severity)},
-                                 {"means", note.means},
+                                 {"means", note.explanation},
                                  {"do", note.advice}}));
     if (!options.json) {
       print(std::string(note.code) + " (" + severity_text(note.severity) + ")\n  " +
-            std::string(note.means) + "\n  " + std::string(note.advice) + "\n");
+            std::string(note.explanation) + "\n  " + std::string(note.advice) + "\n");
     }
   }
   if (json.as_array().empty()) {

@@ -8,8 +8,8 @@
 #include "engine/base/error.h"
 #include "engine/base/json.h"
 #include "engine/base/sha256.h"
+#include "engine/base/temporary_folder.h"
 #include "engine/base/text.h"
-#include "harness/evidence/temporary_folder.h"
 #include "harness/evidence/verify.h"
 #include "harness/manifest/ledger.h"
 #include "harness/report/report.h"
@@ -109,14 +109,15 @@ report::ReportContext context_of(const std::string& folder, const record::RunRec
   return context;
 }
 
-// Events of this registration and all that they build on.
+// Events of this registration, acknowledged losses, and all that they build on.
 void copy_events(const std::string& from, const std::string& lock_digest, const std::string& to) {
   const manifest::LedgerReading ledger = manifest::read_ledger(from);
   std::map<std::string, const record::LedgerEvent*> known;
   std::vector<std::string> open;
   for (const record::LedgerEvent& event : ledger.events) {
     known[event.digest] = &event;
-    if (event.lock_digest == lock_digest) {
+    if (event.lock_digest == lock_digest ||
+        event.kind == record::LedgerEventKind::kLossAcknowledged) {
       open.push_back(event.digest);
     }
   }
@@ -197,10 +198,9 @@ std::vector<ArchiveEntry> derived_entries(const std::string& folder, const Bundl
 }
 
 std::string make_bundle(const std::string& run_file, const BundleOptions& options) {
-  const TemporaryFolder folder;
+  const base::TemporaryFolder folder;
   collect(run_file, options, folder.path());
-  std::vector<ArchiveEntry> entries = derived_entries(
-      folder.path(), {options.program, options.attempts_before, options.calibration});
+  std::vector<ArchiveEntry> entries = derived_entries(folder.path(), options.facts);
   for (const std::string& name : files_below(ledger_of(folder.path()))) {
     entries.push_back(
         {std::string(kBundleLedger) + name, base::read_file(folder.file("ledger/" + name))});

@@ -14,24 +14,22 @@
 
 namespace abba::evidence {
 
+// What a bundle says of itself that does not follow from its run file.
+struct BundleFacts {
+  std::string program;       // version and build that writes the report
+  int attempts_before = -1;  // earlier runs known where it was made; -1 = unknown
+  std::string calibration;   // what the report says of the harness's own calibration, or empty
+};
+
 struct BundleOptions {
   bool keep_private = false;
   std::string ledger_folder;  // empty or absent: no events travel along
-  int attempts_before = -1;   // earlier runs known here; -1 = unknown
-  std::string calibration;    // what the report says of the harness's own calibration, or empty
-  std::string program;        // version and build that writes the report
+  BundleFacts facts;
 };
 
 // The bundle's bytes. Throws Error(kBadInput, path, one sentence) for what is no run file, a run
 // that is not finished, or one whose chain covers a private string and thus cannot lose it.
 std::string make_bundle(const std::string& run_file, const BundleOptions& options);
-
-// What a bundle says of itself that does not follow from its run file.
-struct BundleFacts {
-  std::string program;
-  int attempts_before = -1;
-  std::string calibration;
-};
 
 inline constexpr std::string_view kBundleIndex = "bundle.json";
 inline constexpr std::string_view kBundleRun = "run.sqlite.xz";

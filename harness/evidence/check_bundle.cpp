@@ -4,10 +4,10 @@
 #include "engine/base/error.h"
 #include "engine/base/json.h"
 #include "engine/base/sha256.h"
+#include "engine/base/temporary_folder.h"
 #include "engine/base/text.h"
 #include "harness/evidence/bundle.h"
 #include "harness/evidence/check_record.h"
-#include "harness/evidence/temporary_folder.h"
 #include "harness/evidence/verify_parts.h"
 #include "harness/store/chain.h"
 #include "harness/store/open_run.h"
@@ -231,7 +231,7 @@ class BundleVerification {
 
   std::string path_;
   const VerifyOptions& options_;
-  TemporaryFolder folder_;
+  base::TemporaryFolder folder_;
   std::vector<ArchiveEntry> entries_;
   Json index_;
   BundleFacts facts_;

@@ -53,7 +53,7 @@ std::string check_lock(const record::RunRecord& run, const store::RunTexts& text
   const record::Registration& registration = run.registration;
   Json lock = texts.lock;
   if (!lock.is_object()) {
-    return "the run names registration " + registration.lock_digest.substr(0, 8) +
+    return "the run names registration " + record::short_digest(registration.lock_digest) +
            ", its lock is not in the file";
   }
   const Json* own = lock.find("digest");

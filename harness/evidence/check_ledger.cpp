@@ -6,25 +6,12 @@
 #include "harness/evidence/check_record.h"
 #include "harness/manifest/known_events.h"
 #include "harness/manifest/ledger.h"
+#include "harness/store/run_list.h"
 
 namespace abba::evidence {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The run file's name without folder and compression.
-std::string stem(const std::string& file) {
-  std::string name = fs::path(file).filename().string();
-  if (name.ends_with(".xz")) {
-    name.resize(name.size() - 3);
-  }
-  return name;
-}
-
-std::string member(const base::Json& details, const char* key) {
-  const base::Json* value = details.find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : std::string();
-}
 
 // The run's id is in the file's name and in the file; a renamed copy still finds its events.
 bool is_about(const record::LedgerEvent& event, const record::RunRecord& run) {
@@ -32,8 +19,8 @@ bool is_about(const record::LedgerEvent& event, const record::RunRecord& run) {
       event.lock_digest != run.registration.lock_digest) {
     return false;
   }
-  const std::string named = stem(member(event.details, "run_file"));
-  return named == run.run_id + ".sqlite" || named == stem(run.file);
+  const std::string named = store::run_stem(event.details.text_or_empty("run_file"));
+  return named == run.run_id || named == store::run_stem(run.file);
 }
 
 }  // namespace
@@ -50,10 +37,10 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
   if (!ledger.problems.empty()) {
     return {"ledger", Outcome::kFails, "the ledger is damaged: " + ledger.problems.front()};
   }
-  const std::vector<std::string> missing = manifest::missing_events(ledger, run.bindings);
+  const auto missing = manifest::missing_events(ledger, run.bindings);
   if (!missing.empty()) {
     return {"ledger", Outcome::kFails,
-            "the run knew the " + base::join(missing, ", the ") + ", which the ledger lacks"};
+            "the run knew " + manifest::event_names(missing) + ", which the ledger lacks"};
   }
   int events = 0;
   bool head_named = false;
@@ -63,15 +50,15 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
       continue;
     }
     ++events;
-    const std::string head = member(event.details, "head_digest");
+    const std::string head = event.details.text_or_empty("head_digest");
     if (std::find(chain_digests.begin(), chain_digests.end(), head) == chain_digests.end()) {
       return {"ledger", Outcome::kFails,
-              "event " + event.digest.substr(0, 8) + " of " + event.utc +
+              "event " + record::short_digest(event.digest) + " of " + event.utc +
                   " names the head digest " + head.substr(0, 12) +
                   ", which the chain does not hold: the run was changed afterwards"};
     }
     head_named = head_named || head == run.head_digest;
-    said_finished = said_finished || member(event.details, "state") == "finished";
+    said_finished = said_finished || event.details.text_or_empty("state") == "finished";
   }
   const bool ended = run.state != record::RunState::kRunning;
   // A harness killed between the file's last commit and its event: as without any event.

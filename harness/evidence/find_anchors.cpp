@@ -16,11 +16,6 @@ namespace fs = std::filesystem;
 using base::Error;
 using record::LedgerEvent;
 
-std::string member(const base::Json& details, const char* key) {
-  const base::Json* value = details.find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : std::string();
-}
-
 // "2026-11-29T14:47:31Z": in this form text order is time order.
 bool is_utc(const std::string& text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
@@ -35,14 +30,14 @@ class Finder {
       : digest_(lock_digest), sources_(sources) {}
 
   void look_at(const LedgerEvent& event) {
-    const std::string method = member(event.details, "method");
+    const std::string method = event.details.text_or_empty("method");
     try {
       if (method == "rfc3161") {
         time_stamp(event.details);
       } else if (method == "git-remote") {
         git_remote(event.details);
       } else if (method == "file") {
-        const std::string name = member(event.details, "file");
+        const std::string name = event.details.text_or_empty("file");
         if (sources_.kept_file.empty()) {
           not_done("the line was written to " + name +
                    "; whoever keeps that file verifies with --anchor FILE");
@@ -67,7 +62,7 @@ class Finder {
         return;
       }
     }
-    fails(sources_.kept_file + " does not name registration " + digest_.substr(0, 8));
+    fails(sources_.kept_file + " does not name registration " + record::short_digest(digest_));
   }
 
   AnchorFindings take() { return std::move(found_); }
@@ -84,9 +79,10 @@ class Finder {
 
   void time_stamp(const base::Json& details) {
     const bool is_own = !sources_.ca_file.empty();
-    const std::string ca =
-        is_own ? base::read_file(sources_.ca_file, std::size_t{1} << 18U) : member(details, "ca");
-    const TimeStamp stamp = check_time_stamp(from_base64(member(details, "reply")), digest_, ca);
+    const std::string ca = is_own ? base::read_file(sources_.ca_file, std::size_t{1} << 18U)
+                                  : details.text_or_empty("ca");
+    const TimeStamp stamp =
+        check_time_stamp(from_base64(details.text_or_empty("reply")), digest_, ca);
     holds(
         {"the time stamp of " + stamp.authority + " (certificate " +
              ca_fingerprint(ca).substr(0, 16) +
@@ -96,7 +92,7 @@ class Finder {
 
   // A repository that the reader names is asked, never one that the ledger names.
   void git_remote(const base::Json& details) {
-    const std::string remote = member(details, "remote");
+    const std::string remote = details.text_or_empty("remote");
     const std::string& repository = sources_.mirror;
     if (repository.empty()) {
       not_done("tag " + anchor_ref(digest_) + " was pushed to " + remote +

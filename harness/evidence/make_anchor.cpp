@@ -1,8 +1,4 @@
 // Making a digest stand elsewhere.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 
 #include "engine/base/error.h"
@@ -86,19 +82,10 @@ Json pushed(const AnchorRequest& request, const std::string& digest, const fs::p
                        {"object", object}});
 }
 
-// One write() of one line at the end: what stood there before stays.
 Json written(const std::string& file, const std::string& digest, const std::string& manifest_id,
              std::int64_t now) {
   const std::string utc = base::utc_text(now);
-  const std::string line = utc + " " + digest + " " + manifest_id + "\n";
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const bool is_written = descriptor >= 0 && ::write(descriptor, line.data(), line.size()) ==
-                                                 static_cast<ssize_t>(line.size());
-  const int reason = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!is_written) {
-    throw Error(ErrorCode::kBroken, file, "cannot be appended to: " + base::errno_text(reason));
-  }
+  base::append_line(file, utc + " " + digest + " " + manifest_id + "\n");
   return Json::object(
       {{"method", "file"}, {"utc", utc}, {"file", fs::path(file).filename().string()}});
 }

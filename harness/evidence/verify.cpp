@@ -83,10 +83,19 @@ class Verification {
     if (run_.exploratory || run_.registration.exploratory()) {
       return;
     }
-    AnchorFindings found = find_anchors(manifest::read_ledger(options_.ledger_folder),
-                                        run_.registration.lock_digest, options_.sources);
+    const manifest::LedgerReading ledger = manifest::read_ledger(options_.ledger_folder);
+    losses(ledger);
+    AnchorFindings found = find_anchors(ledger, run_.registration.lock_digest, options_.sources);
     anchors_.insert(anchors_.end(), found.anchors.begin(), found.anchors.end());
     result_.checks.insert(result_.checks.end(), found.checks.begin(), found.checks.end());
+  }
+
+  // Whoever acknowledged them, nobody knows what those events said: it is told with every verdict.
+  void losses(const manifest::LedgerReading& ledger) {
+    for (const manifest::AcknowledgedLoss& loss : ledger.losses) {
+      not_done("ledger", manifest::text(loss));
+      losses_ += "; the ledger's " + manifest::text(loss);
+    }
   }
 
   void verdicts() {
@@ -129,12 +138,12 @@ class Verification {
       if (!run_.registration.exploratory() && anchor.lock_digest == run_.registration.lock_digest &&
           anchor.utc < run_.started_utc) {
         result_.ending = Ending::kAnchored;
-        result_.sentence = "anchored before the first slot by " + anchor.where;
+        result_.sentence = "anchored before the first slot by " + anchor.where + losses_;
         return;
       }
     }
     result_.ending = Ending::kConsistent;
-    result_.sentence = "internally consistent, not anchored";
+    result_.sentence = "internally consistent, not anchored" + losses_;
   }
 
   std::string path_;
@@ -143,6 +152,7 @@ class Verification {
   record::RunRecord run_;
   std::vector<std::string> chain_digests_;
   std::vector<Anchor> anchors_;
+  std::string losses_;  // of ledger events, for the sentence
   bool file_read_ = false;
 };
 

@@ -54,7 +54,8 @@ enum class Ending { kAnchored, kConsistent, kBroken };
 struct VerifyResult {
   Ending ending = Ending::kBroken;
   std::string sentence;  // "anchored before the first slot by X", "internally consistent, not
-                         // anchored" or "does not check out: WHERE"
+                         // anchored" (both with the acknowledged losses of the ledger) or "does
+                         // not check out: WHERE"
   std::string run_id;
   std::string head_digest;
   std::vector<Check> checks;  // in the order made; those after a broken file are missing

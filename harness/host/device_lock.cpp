@@ -43,16 +43,12 @@ Holder holder_of(const std::string& text) {
   Holder holder;
   try {
     const base::Json json = base::parse_json(text, "lock");
-    const auto word = [&](const char* key) {
-      const base::Json* value = json.find(key);
-      return value != nullptr && value->is_string() ? value->as_string() : std::string();
-    };
     const base::Json* pid = json.find("pid");
     if (pid != nullptr && pid->is_int()) {
       holder.process = "process " + std::to_string(pid->as_int());
     }
-    holder.since = word("since_utc");
-    holder.boot = word("boot_id");
+    holder.since = json.text_or_empty("since_utc");
+    holder.boot = json.text_or_empty("boot_id");
   } catch (const Error&) {  // half written by a harness that died: its name is lost
   }
   return holder;

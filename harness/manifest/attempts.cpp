@@ -1,12 +1,5 @@
 #include "harness/manifest/attempts.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "engine/base/error.h"
 #include "engine/base/json.h"
 #include "engine/base/text.h"
@@ -26,22 +19,7 @@ void append_attempt(const std::filesystem::path& file, const Attempt& attempt) {
                                               {"manifest", attempt.manifest_id},
                                               {"manifest_digest", attempt.manifest_digest},
                                               {"text", attempt.text}});
-  const std::string bytes = line.dump() + "\n";
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  // One write() of one line, under a lock: appends of several processes do not mix, and half a line
-  // on a full disk can be taken back.
-  if (descriptor >= 0) (void)::flock(descriptor, LOCK_EX);
-  struct stat before {};
-  const bool sized = descriptor >= 0 && ::fstat(descriptor, &before) == 0;
-  const ssize_t count = sized ? ::write(descriptor, bytes.data(), bytes.size()) : -1;
-  const bool written = count == static_cast<ssize_t>(bytes.size());
-  const int reason = count >= 0 && !written ? ENOSPC : errno;
-  if (count > 0 && !written) (void)!::ftruncate(descriptor, before.st_size);
-  if (descriptor >= 0) ::close(descriptor);
-  if (!written) {
-    throw base::Error(base::ErrorCode::kBroken, file.string(),
-                      "cannot be appended to: " + base::errno_text(reason));
-  }
+  base::append_line(file.string(), line.dump() + "\n");
 }
 
 AttemptCounts count_attempts(const std::filesystem::path& file, const std::string& manifest_id) {

@@ -41,8 +41,9 @@ struct Pipe {
   }
 };
 
-[[noreturn]] void run_child(char* const* argv, const char* folder, int in, int out, int err) {
-  ::setpgid(0, 0);
+[[noreturn]] void run_child(char* const* argv, const char* folder, bool own_group, int in, int out,
+                            int err) {
+  if (own_group) ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
@@ -114,17 +115,18 @@ CommandResult run_command(const std::vector<std::string>& argv, const std::files
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const std::string where = folder.empty() ? std::string(".") : folder.string();
+  const bool can_stop = static_cast<bool>(stop);
   const pid_t child = ::fork();
   if (child < 0) throw base::Error(base::ErrorCode::kBroken, argv[0], base::errno_text(errno));
   if (child == 0) {
-    run_child(words.data(), where.c_str(), in.read_end, out.write_end, err.write_end);
+    run_child(words.data(), where.c_str(), can_stop, in.read_end, out.write_end, err.write_end);
   }
   Pipe::close_end(in.read_end);
   Pipe::close_end(out.write_end);
   Pipe::close_end(err.write_end);
   CommandResult result;
   exchange(in, out, err, input, result, stop);
-  if (stop && stop()) ::kill(-child, SIGKILL);
+  if (can_stop && stop()) ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -64,7 +64,7 @@ void add_common(std::vector<DiffRow>& rows, const record::Manifest& manifest) {
   }
   for (const record::FileDecl& file : manifest.files) {
     add("file " + file.name,
-        file.path + (file.sha256.empty() ? "" : " sha256 " + file.sha256.substr(0, 8)));
+        file.path + (file.sha256.empty() ? "" : " sha256 " + record::short_digest(file.sha256)));
   }
   add("device", manifest.device.wanted);
 }

@@ -1,7 +1,5 @@
 #include "harness/manifest/files.h"
 
-#include <cstdio>
-
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
@@ -54,7 +52,6 @@ void make_file(const record::FileDecl& file, const fs::path& path, const Project
   }
   std::error_code error;
   const CommandResult made = run_command(argv, project.root, {}, options.stop);
-  if (!options.quiet) std::fputs((made.out + made.err).c_str(), stderr);
   if (made.exit_code == 0 && fs::exists(making, error)) {
     fs::rename(making, path, error);
     if (!error) return;

@@ -46,7 +46,6 @@ struct ResolvedFile {
 struct MakeOptions {
   std::string program;              // what {abba} stands for; "" leaves the word as it is
   bool allow_make = true;           // false: a missing file is an error that names the command
-  bool quiet = true;                // false: the command's output goes to stderr
   std::function<bool()> stop = {};  // asked while a `make` command runs; true ends it
 };
 

@@ -1,6 +1,7 @@
 #include "harness/manifest/known_events.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/base/text.h"
 
@@ -20,15 +21,25 @@ record::Binding event_binding(const std::vector<record::Binding>& bound, const s
   return {stem + std::to_string(before + 1), digest};
 }
 
-std::vector<std::string> missing_events(const LedgerReading& ledger,
-                                        const std::vector<record::Binding>& bindings) {
-  std::vector<std::string> missing;
-  for (const record::Binding& binding : bindings) {
-    if (binding.name.rfind(kPrefix, 0) != 0 || ledger.holds(binding.value)) continue;
-    const std::string kind = base::split(binding.name, '/').at(1);
-    missing.push_back((kind == "known" ? "" : kind + " ") + "event " + binding.value.substr(0, 8));
-  }
+std::vector<record::Binding> missing_events(const LedgerReading& ledger,
+                                            const std::vector<record::Binding>& bindings) {
+  std::vector<record::Binding> missing;
+  std::copy_if(bindings.begin(), bindings.end(), std::back_inserter(missing),
+               [&](const record::Binding& binding) {
+                 return binding.name.rfind(kPrefix, 0) == 0 && !ledger.holds(binding.value) &&
+                        !ledger.acknowledges(binding.value);
+               });
   return missing;
+}
+
+std::string event_names(const std::vector<record::Binding>& events) {
+  std::vector<std::string> names;
+  for (const record::Binding& event : events) {
+    const std::string kind = base::split(event.name, '/').at(1);
+    names.push_back("the " + (kind == "known" ? "" : kind + " ") + "event " +
+                    record::short_digest(event.value));
+  }
+  return base::join(names, ", ");
 }
 
 }  // namespace abba::manifest

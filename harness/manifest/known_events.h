@@ -14,8 +14,11 @@ namespace abba::manifest {
 record::Binding event_binding(const std::vector<record::Binding>& bound, const std::string& kind,
                               const std::string& digest);
 
-// What the bindings name and the ledger lacks, as "run-started event 1a2b3c4d"; empty if nothing.
-std::vector<std::string> missing_events(const LedgerReading& ledger,
-                                        const std::vector<record::Binding>& bindings);
+// Those of the bindings that name an event which the ledger lacks without acknowledging its loss.
+std::vector<record::Binding> missing_events(const LedgerReading& ledger,
+                                            const std::vector<record::Binding>& bindings);
+
+// "the run-started event 1a2b3c4d, the event 5e6f7a8b"
+std::string event_names(const std::vector<record::Binding>& events);
 
 }  // namespace abba::manifest

@@ -23,7 +23,6 @@ using base::Json;
 using record::LedgerEvent;
 
 constexpr std::string_view kLedgerSchema = "abba.ledger/1";
-constexpr std::size_t kShortDigest = 8;
 
 Json without_digest(const LedgerEvent& event) {
   Json parents = Json::array();
@@ -94,7 +93,7 @@ std::string compact(const std::string& utc) {
 
 // What the name of an event's file begins with.
 std::string file_stem(const LedgerEvent& event) {
-  return compact(event.utc) + "-" + event.lock_digest.substr(0, kShortDigest) + "-" +
+  return compact(event.utc) + "-" + record::short_digest(event.lock_digest) + "-" +
          std::string(record::name(event.kind));
 }
 
@@ -113,6 +112,15 @@ void find_misplaced(LedgerReading& reading) {
   }
 }
 
+void find_losses(LedgerReading& reading) {
+  for (const LedgerEvent& event : reading.events) {
+    const std::string digest = event.details.text_or_empty("missing");
+    if (event.kind == record::LedgerEventKind::kLossAcknowledged && !reading.holds(digest)) {
+      reading.losses.push_back({digest, event.utc, event.details.text_or_empty("reason")});
+    }
+  }
+}
+
 void find_heads(LedgerReading& reading) {
   std::set<std::string> known;
   std::set<std::string> named;
@@ -123,8 +131,9 @@ void find_heads(LedgerReading& reading) {
   for (const LedgerEvent& event : reading.events) {
     if (named.count(event.digest) == 0) reading.heads.push_back(event.digest);
     for (const std::string& parent : event.parents) {
-      if (known.count(parent) == 0) {
-        reading.problems.push_back(event.file + ": names parent " + parent.substr(0, kShortDigest) +
+      if (known.count(parent) == 0 && !reading.acknowledges(parent)) {
+        reading.missing.push_back(parent);
+        reading.problems.push_back(event.file + ": names parent " + record::short_digest(parent) +
                                    ", which is missing");
       }
     }
@@ -179,6 +188,7 @@ LedgerReading read_ledger(const fs::path& folder) {
   }
   reading.events = in_order(std::move(events));
   find_misplaced(reading);
+  find_losses(reading);
   find_heads(reading);
   return reading;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/json.h"
@@ -13,12 +14,22 @@
 
 namespace abba::manifest {
 
+// An event that is gone; somebody entered its loss with a reason, so the ledger goes on without it.
+struct AcknowledgedLoss {
+  std::string digest;  // of the event that is gone
+  std::string utc;     // when its loss was acknowledged
+  std::string reason;
+};
+
 struct LedgerReading {
   std::vector<record::LedgerEvent> events;  // parents before children, else by time and name
   std::vector<std::string> heads;           // digests that no event names as parent
   std::vector<std::string> problems;  // damaged files, wrong digests or names, an event that stands
                                       // twice, missing parents; each with the file's name
+  std::vector<std::string> missing;      // digests of the missing parents among the problems
+  std::vector<AcknowledgedLoss> losses;  // of events that are still gone; no problems
   [[nodiscard]] bool holds(const std::string& digest) const;
+  [[nodiscard]] bool acknowledges(const std::string& digest) const;  // as one of its losses
 };
 
 // An absent folder is an empty ledger. Never throws for what lies in the files.
@@ -34,6 +45,20 @@ record::LedgerEvent append_event(const std::filesystem::path& folder, record::Le
 // the ledger knows no such lock (8 digits or more).
 record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::string& lock_digest,
                              const std::string& reason, std::int64_t unix_seconds);
+
+// What to do about an event that is missing.
+inline constexpr std::string_view kLossAdvice =
+    "restore the ledger's files as they were committed, or, if they are gone for good, say so with "
+    "`abba ledger --acknowledge-loss DIGEST --reason TEXT`";
+
+// Enters that an event is gone for good. `missing`: digests of all that are known to be gone, of
+// which `digest` (8 digits or more) names one. Throws Error(kBadInput) if it names none or several,
+// or if the reason is empty.
+record::LedgerEvent acknowledge_loss(const std::filesystem::path& folder, const std::string& digest,
+                                     const std::vector<std::string>& missing,
+                                     const std::string& reason, std::int64_t unix_seconds);
+// "event 1a2b3c4d is lost, acknowledged 2026-11-29T14:47:31Z: REASON"
+std::string text(const AcknowledgedLoss& loss);
 
 // Events of `kind` for this lock. Runs count when they start; one that is resumed starts no second
 // time.

@@ -1,5 +1,7 @@
 // What the ledger says about a registration: withdrawn, how often run; and its picture.
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -12,11 +14,7 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 
-constexpr std::size_t kShortDigest = 8;
-
-std::string short_digest(const std::string& digest) {
-  return digest.substr(0, kShortDigest);
-}
+using record::short_digest;
 
 }  // namespace
 
@@ -32,7 +30,7 @@ record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::str
         return event.kind == record::LedgerEventKind::kRegistered &&
                event.lock_digest.rfind(lock_digest, 0) == 0;
       });
-  if (lock_digest.size() < kShortDigest || found == ledger.events.end()) {
+  if (lock_digest.size() < record::kShortDigest || found == ledger.events.end()) {
     throw Error(ErrorCode::kBadInput, folder.string(),
                 "knows no registration \"" + lock_digest +
                     "\"; give 8 digits or more of its lock's digest");
@@ -40,6 +38,36 @@ record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::str
   const base::Json details = base::Json::object({{"reason", reason}});
   return append_event(folder, record::LedgerEventKind::kWithdrawn, found->lock_digest, details,
                       unix_seconds);
+}
+
+record::LedgerEvent acknowledge_loss(const std::filesystem::path& folder, const std::string& digest,
+                                     const std::vector<std::string>& missing,
+                                     const std::string& reason, std::int64_t unix_seconds) {
+  if (base::trim(reason).empty()) {
+    throw Error(ErrorCode::kBadInput, "acknowledge-loss", "needs a reason; the ledger keeps it");
+  }
+  std::set<std::string> named;
+  std::copy_if(missing.begin(), missing.end(), std::inserter(named, named.end()),
+               [&](const std::string& one) { return one.rfind(digest, 0) == 0; });
+  if (digest.size() < record::kShortDigest || named.size() != 1) {
+    throw Error(ErrorCode::kBadInput, folder.string(),
+                "misses no event \"" + digest +
+                    "\" that another event or a run file names; give 8 digits or more of one that "
+                    "`abba ledger` calls missing");
+  }
+  const base::Json details = base::Json::object({{"missing", *named.begin()}, {"reason", reason}});
+  return append_event(folder, record::LedgerEventKind::kLossAcknowledged, "", details,
+                      unix_seconds);
+}
+
+std::string text(const AcknowledgedLoss& loss) {
+  return "event " + short_digest(loss.digest) + " is lost, acknowledged " + loss.utc + ": " +
+         loss.reason;
+}
+
+bool LedgerReading::acknowledges(const std::string& digest) const {
+  return std::any_of(losses.begin(), losses.end(),
+                     [&](const auto& loss) { return loss.digest == digest; });
 }
 
 bool LedgerReading::holds(const std::string& digest) const {
@@ -50,8 +78,9 @@ bool LedgerReading::holds(const std::string& digest) const {
 void require_sound(const LedgerReading& ledger) {
   if (!ledger.problems.empty()) {
     throw Error(ErrorCode::kMismatch, "the ledger",
-                "is damaged: " + base::join(ledger.problems, "; ") +
-                    "; restore its files as they were committed");
+                "is damaged: " + base::join(ledger.problems, "; ") + "; " +
+                    (ledger.missing.empty() ? "restore its files as they were committed"
+                                            : std::string(kLossAdvice)));
   }
 }
 
@@ -82,8 +111,8 @@ std::string withdrawn_reason(const LedgerReading& ledger, const std::string& loc
     if (event.kind != record::LedgerEventKind::kWithdrawn || event.lock_digest != lock_digest) {
       continue;
     }
-    const base::Json* reason = event.details.find("reason");
-    return reason != nullptr && reason->is_string() ? reason->as_string() : "no reason readable";
+    const std::string reason = event.details.text_or_empty("reason");
+    return reason.empty() ? "no reason readable" : reason;
   }
   return {};
 }
@@ -100,7 +129,9 @@ void require_run_allowed(const LedgerReading& ledger, const std::string& lock_di
   if (max_runs > 0 && started >= max_runs) {
     throw Error(ErrorCode::kMismatch, "registration " + short_digest(lock_digest),
                 "allows " + std::to_string(max_runs) + " runs (max_runs) and " +
-                    std::to_string(started) + " started already; register anew to run more");
+                    std::to_string(started) +
+                    " started already; to run more, register anew with --supersede " +
+                    short_digest(lock_digest));
   }
 }
 
@@ -114,11 +145,12 @@ std::string graph(const LedgerReading& ledger) {
     text += head ? "* " : event.parents.size() > 1 ? "M " : "| ";
     text += short_digest(event.digest) + "  " + event.utc + "  lock " +
             short_digest(event.lock_digest) + "  " + std::string(record::name(event.kind));
-    const base::Json* id = event.details.find("manifest");
-    if (id != nullptr && id->is_string()) text += " " + id->as_string();
+    const std::string id = event.details.text_or_empty("manifest");
+    if (!id.empty()) text += " " + id;
     text += parents.empty() ? "  (first)" : "  after " + base::join(parents, ", ");
     text += "\n";
   }
+  for (const AcknowledgedLoss& loss : ledger.losses) text += "- " + manifest::text(loss) + "\n";
   for (const std::string& problem : ledger.problems) text += "! " + problem + "\n";
   return text;
 }

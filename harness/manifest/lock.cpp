@@ -19,7 +19,6 @@ using base::ErrorCode;
 using base::Json;
 
 constexpr std::string_view kLockSchema = "abba.lock/1";
-constexpr std::size_t kShortDigest = 8;
 
 Json without_digest(const record::Registration& lock) {
   Json sources = Json::object();
@@ -105,21 +104,17 @@ bool settle_existing(const record::Registration& existing, const std::string& fi
     throw Error(ErrorCode::kMismatch, file,
                 "is a registration that differs in " + base::join(names, ", ") +
                     "; restore what changed, or register anew with --supersede " +
-                    existing.lock_digest.substr(0, kShortDigest));
+                    record::short_digest(existing.lock_digest));
   }
-  const bool names_it = options.supersede.size() >= kShortDigest &&
+  const bool names_it = options.supersede.size() >= record::kShortDigest &&
                         existing.lock_digest.rfind(options.supersede, 0) == 0;
   if (!names_it) {
     throw Error(ErrorCode::kMismatch, file,
-                "is registration " + existing.lock_digest.substr(0, kShortDigest) +
+                "is registration " + record::short_digest(existing.lock_digest) +
                     ", not the one --supersede names (" + options.supersede + ")");
   }
   fresh.supersedes = existing.lock_digest;
   return false;
-}
-
-std::string short_digest(const std::string& digest) {
-  return digest.substr(0, kShortDigest);
 }
 
 // No lock lies beside the manifest. If the ledger knows a registration whose lock is gone, the new
@@ -128,18 +123,18 @@ void settle_missing(const LedgerReading& ledger, const record::Manifest& manifes
                     const Project& project, const RegisterOptions& options, const std::string& file,
                     record::Registration& fresh) {
   const auto deleted = without_lock(ledger, manifest, project);
-  if (deleted.empty() && options.supersede.empty()) return;
-  if (deleted.empty()) {
+  if (!deleted && options.supersede.empty()) return;
+  if (!deleted) {
     throw Error(ErrorCode::kMismatch, file,
                 "does not exist, so --supersede names nothing; leave the option out");
   }
-  const std::string& digest = deleted.front().lock_digest;
-  if (options.supersede.size() < kShortDigest || digest.rfind(options.supersede, 0) != 0) {
+  const std::string& digest = deleted->lock_digest;
+  if (options.supersede.size() < record::kShortDigest || digest.rfind(options.supersede, 0) != 0) {
     throw Error(ErrorCode::kMismatch, file,
-                "is gone, but the ledger holds " + text(deleted.front()) +
+                "is gone, but the ledger holds " + text(*deleted) +
                     "; restore the lock as it was committed, or replace it by name with "
                     "--supersede " +
-                    short_digest(digest));
+                    record::short_digest(digest));
   }
   fresh.supersedes = digest;
 }

@@ -11,26 +11,20 @@ namespace fs = std::filesystem;
 using record::LedgerEvent;
 using record::LedgerEventKind;
 
-constexpr std::size_t kShortDigest = 8;
-
-std::string member(const LedgerEvent& event, const char* key) {
-  const base::Json* value = event.details.find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : std::string();
-}
-
 void add(RegistrationHistory& history, const LedgerEvent& event) {
   if (event.kind == LedgerEventKind::kWithdrawn) {
-    const std::string reason = member(event, "reason");
+    const std::string reason = event.details.text_or_empty("reason");
     history.withdrawn = reason.empty() ? "no reason readable" : reason;
   } else if (event.kind == LedgerEventKind::kRunStarted) {
     history.runs += event.details.find("resumed") == nullptr ? 1 : 0;
   } else if (event.kind == LedgerEventKind::kRunFinished) {
-    const std::string state = member(event, "state");
+    const std::string state = event.details.text_or_empty("state");
     history.finished += state == "finished" ? 1 : 0;
     history.stopped += state == "stopped" ? 1 : 0;
     history.broken += state == "broken" ? 1 : 0;
   } else if (event.kind == LedgerEventKind::kAnchored) {
-    history.anchors.push_back(member(event, "method") + " " + member(event, "utc"));
+    history.anchors.push_back(event.details.text_or_empty("method") + " " +
+                              event.details.text_or_empty("utc"));
   }
 }
 
@@ -53,12 +47,12 @@ std::vector<RegistrationHistory> registrations(const LedgerReading& ledger) {
   };
   for (const LedgerEvent& event : ledger.events) {
     if (event.kind != LedgerEventKind::kRegistered) continue;
-    const auto replaced = of(member(event, "supersedes"));
+    const auto replaced = of(event.details.text_or_empty("supersedes"));
     if (replaced != found.end()) replaced->superseded_by = event.lock_digest;
     RegistrationHistory history;
     history.lock_digest = event.lock_digest;
-    history.manifest_id = member(event, "manifest");
-    history.file = member(event, "file");
+    history.manifest_id = event.details.text_or_empty("manifest");
+    history.file = event.details.text_or_empty("file");
     history.registered_utc = event.utc;
     found.push_back(std::move(history));
   }
@@ -83,17 +77,16 @@ std::vector<RegistrationHistory> registrations_of(const LedgerReading& ledger,
   return found;
 }
 
-std::vector<RegistrationHistory> without_lock(const LedgerReading& ledger,
-                                              const record::Manifest& manifest,
-                                              const Project& project) {
+std::optional<RegistrationHistory> without_lock(const LedgerReading& ledger,
+                                                const record::Manifest& manifest,
+                                                const Project& project) {
   std::vector<RegistrationHistory> found = registrations_of(ledger, manifest, project);
   std::erase_if(found, [&](const auto& history) {
     std::error_code ignored;
     return !history.superseded_by.empty() ||
            fs::exists(lock_path(file_of(history, project)), ignored);
   });
-  if (found.size() > 1) found.erase(found.begin(), found.end() - 1);
-  return found;
+  return found.empty() ? std::nullopt : std::optional(found.back());
 }
 
 LedgerReading only_about(const LedgerReading& ledger,
@@ -109,7 +102,7 @@ LedgerReading only_about(const LedgerReading& ledger,
 
 std::string text(const RegistrationHistory& registration) {
   const auto some = [](int count, const char* what) { return std::to_string(count) + " " + what; };
-  std::string line = "registration " + registration.lock_digest.substr(0, kShortDigest) + " of " +
+  std::string line = "registration " + record::short_digest(registration.lock_digest) + " of " +
                      registration.file + ", " + registration.registered_utc + ": " +
                      some(registration.runs, registration.runs == 1 ? "run" : "runs");
   if (registration.runs > 0) {
@@ -121,7 +114,7 @@ std::string text(const RegistrationHistory& registration) {
     line += "; anchored: " + base::join(registration.anchors, ", ");
   }
   if (!registration.superseded_by.empty()) {
-    line += "; superseded by " + registration.superseded_by.substr(0, kShortDigest);
+    line += "; superseded by " + record::short_digest(registration.superseded_by);
   }
   if (!registration.withdrawn.empty()) line += "; withdrawn: " + registration.withdrawn;
   return line;

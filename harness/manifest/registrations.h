@@ -3,6 +3,7 @@
 // whose lock was deleted.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,9 @@ std::vector<RegistrationHistory> registrations_of(const LedgerReading& ledger,
 
 // The latest registration of this manifest that nothing replaced and whose lock file is gone, or
 // none: a lock must not be forgotten by deleting it.
-std::vector<RegistrationHistory> without_lock(const LedgerReading& ledger,
-                                              const record::Manifest& manifest,
-                                              const Project& project);
+std::optional<RegistrationHistory> without_lock(const LedgerReading& ledger,
+                                                const record::Manifest& manifest,
+                                                const Project& project);
 
 // The events about these registrations alone; problems stay, heads are those of the whole ledger.
 LedgerReading only_about(const LedgerReading& ledger,

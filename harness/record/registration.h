@@ -2,6 +2,7 @@
 // bound.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,12 @@
 #include "engine/base/json.h"
 
 namespace abba::record {
+
+// How many digits name a digest to people, and how many of theirs are enough to name one.
+inline constexpr std::size_t kShortDigest = 8;
+inline std::string short_digest(const std::string& digest) {
+  return digest.substr(0, kShortDigest);
+}
 
 struct Registration {
   std::string
@@ -38,7 +45,8 @@ enum class LedgerEventKind {
   kRunStarted,
   kRunFinished,
   kWithdrawn,
-  kAnchored
+  kAnchored,
+  kLossAcknowledged  // about the ledger itself: its lock digest is empty
 };
 
 struct LedgerEvent {

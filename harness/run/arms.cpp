@@ -289,15 +289,14 @@ void Arms::require_files(store::Facts& facts) {
   } catch (const Error& error) {
     refuse_binding(error.where(), error.message());
   }
-  const auto& bound = session_.record.bindings;
   for (const auto& [name, digest] : digests) {
-    const auto same = std::find_if(bound.begin(), bound.end(),
-                                   [&](const auto& other) { return other.name == name; });
-    if (same == bound.end()) {
+    const record::Binding* same = find_binding(session_.record.bindings, name);
+    if (same == nullptr) {
       facts.bindings.push_back({name, digest});
     } else if (same->value != digest) {
-      refuse_binding(name, "changed since this run was bound (" + same->value.substr(0, 8) +
-                               " then, " + digest.substr(0, 8) + " now)");
+      refuse_binding(name, "changed since this run was bound (" +
+                               record::short_digest(same->value) + " then, " +
+                               record::short_digest(digest) + " now)");
     }
   }
 }

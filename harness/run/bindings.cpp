@@ -14,12 +14,6 @@ using base::Error;
 using base::ErrorCode;
 using record::Binding;
 
-const Binding* find(const std::vector<Binding>& bindings, const std::string& name) {
-  const auto found = std::find_if(bindings.begin(), bindings.end(),
-                                  [&](const auto& binding) { return binding.name == name; });
-  return found == bindings.end() ? nullptr : &*found;
-}
-
 // Where the owner stands in [code/][running/]KIND/OWNER/...
 std::size_t owner_index(const std::vector<std::string>& parts) {
   std::size_t owner = 1;
@@ -37,43 +31,54 @@ std::string of_arm(const std::string& name, const std::string& arm) {
   return base::join(parts, "/");
 }
 
+constexpr std::string_view kCode = "code/";
+
 bool is_code(const std::string& name) {
-  return name.rfind("code/", 0) == 0;
+  return name.rfind(kCode, 0) == 0;
+}
+
+// What both arms have in common: plan and frozen sources, whatever names stand behind the kind.
+bool is_common(const std::string& name) {
+  static const std::set<std::string> kKinds = {"counts", "file", "input", "ledger"};
+  return kKinds.count(base::split(name, '/')[0]) > 0;
 }
 
 // What belongs to no arm and is no frozen source: the machine's.
 bool is_of_the_machine(const Binding& binding) {
-  static const std::set<std::string> kOthers = {"counts", "file", "input", "ledger"};
-  return kOthers.count(base::split(binding.name, '/')[0]) == 0 && !belongs_to(binding, "A") &&
-         !belongs_to(binding, "B") && !belongs_to(binding, "reference");
+  return !is_common(binding.name) && !belongs_to(binding, "A") && !belongs_to(binding, "B") &&
+         !belongs_to(binding, "reference");
 }
 
 [[noreturn]] void refuse_earlier(const EarlierBindings& earlier, const std::string& name,
                                  const std::string& what) {
   throw Error(ErrorCode::kMismatch, name,
               what + " by an earlier run of this registration (" + earlier.run_file +
-                  "); run the same program, or register anew with `abba register --supersede`");
+                  "); run the same program, or register anew with --supersede " +
+                  record::short_digest(earlier.lock_digest));
 }
 
 }  // namespace
 
+const Binding* find_binding(const std::vector<Binding>& bindings, const std::string& name) {
+  const auto found = std::find_if(bindings.begin(), bindings.end(),
+                                  [&](const auto& binding) { return binding.name == name; });
+  return found == bindings.end() ? nullptr : &*found;
+}
+
 std::vector<Binding> bindings_of(const std::string& arm, const ArmCommand& command,
                                  const workers::Worker& worker, workers::FileDigests& digests) {
-  constexpr std::string_view kCode = "code/";
   std::vector<Binding> bindings = workers::hash_command(command.argv, arm, &digests);
   std::set<std::string> renamed;
   for (Binding binding : worker.files()) {
-    const bool is_code = binding.name.rfind(kCode, 0) == 0;
-    if (is_code && renamed.count(binding.name.substr(kCode.size())) > 0) {
+    binding.name = of_arm(binding.name, arm);
+    if (is_code(binding.name) && renamed.count(binding.name.substr(kCode.size())) > 0) {
       binding.name.insert(kCode.size(), "running/");  // as the file that it is of
     }
-    binding.name = of_arm(binding.name, arm);
-    const auto same_name = [&](const Binding& other) { return other.name == binding.name; };
-    const auto found = std::find_if(bindings.begin(), bindings.end(), same_name);
-    if (found != bindings.end() && found->value == binding.value) {
+    const Binding* found = find_binding(bindings, binding.name);
+    if (found != nullptr && found->value == binding.value) {
       continue;
     }
-    if (found != bindings.end()) {
+    if (found != nullptr) {
       renamed.insert(binding.name);
       binding.name = "running/" + binding.name;
     }
@@ -83,10 +88,9 @@ std::vector<Binding> bindings_of(const std::string& arm, const ArmCommand& comma
 }
 
 bool belongs_to(const Binding& binding, const std::string& arm) {
-  static const std::set<std::string> kNoArm = {"counts", "file", "input", "ledger"};
   const std::vector<std::string> parts = base::split(binding.name, '/');
   const std::size_t owner = owner_index(parts);
-  return kNoArm.count(parts[0]) == 0 && parts.size() > owner && parts[owner] == arm;
+  return !is_common(binding.name) && parts.size() > owner && parts[owner] == arm;
 }
 
 void refuse_binding(const std::string& name, const std::string& what) {
@@ -100,25 +104,21 @@ void require_same(const std::vector<record::Binding>& bound,
                   const std::vector<record::Binding>& now, const std::string& arm,
                   bool just_started) {
   for (const auto& binding : now) {
-    const auto same = std::find_if(bound.begin(), bound.end(),
-                                   [&](const auto& other) { return other.name == binding.name; });
-    if (same == bound.end() && !just_started) {
+    const Binding* same = find_binding(bound, binding.name);
+    if (same == nullptr && !just_started) {
       continue;
     }
-    if (same == bound.end()) {
+    if (same == nullptr) {
       refuse_binding(binding.name, "is used now but was not when this run was bound");
     }
     if (same->value != binding.value) {
       refuse_binding(binding.name, "is not what this run was bound to (" +
-                                       same->value.substr(0, 8) + " then, " +
-                                       binding.value.substr(0, 8) + " now)");
+                                       record::short_digest(same->value) + " then, " +
+                                       record::short_digest(binding.value) + " now)");
     }
   }
   for (const auto& binding : bound) {
-    const bool gone = belongs_to(binding, arm) &&
-                      std::none_of(now.begin(), now.end(),
-                                   [&](const auto& other) { return other.name == binding.name; });
-    if (gone) {
+    if (belongs_to(binding, arm) && find_binding(now, binding.name) == nullptr) {
       refuse_binding(binding.name, "was used when this run was bound but is not now");
     }
   }
@@ -133,8 +133,9 @@ EarlierBindings earlier_bindings(const manifest::LedgerReading& ledger,
         bindings == nullptr || !bindings->is_object()) {
       continue;
     }
-    const base::Json* file = event.details.find("run_file");
-    earlier.run_file = file != nullptr && file->is_string() ? file->as_string() : event.file;
+    earlier.lock_digest = lock_digest;
+    earlier.run_file = event.details.text_or_empty("run_file");
+    if (earlier.run_file.empty()) earlier.run_file = event.file;
     for (const auto& [name, value] : bindings->as_object()) {
       if (value.is_string()) earlier.values[name] = value.as_string();
     }
@@ -159,18 +160,18 @@ std::vector<std::string> require_as_earlier(const EarlierBindings& earlier,
     if (before == earlier.values.end()) {
       refuse_earlier(earlier, binding.name, "is used now but was not");
     }
-    const Binding* code = find(now, "code/" + binding.name);
+    const Binding* code = find_binding(now, "code/" + binding.name);
     const auto code_before = earlier.values.find("code/" + binding.name);
     if (code == nullptr || code_before == earlier.values.end() ||
         code->value != code_before->second) {
       refuse_earlier(earlier, binding.name,
-                     "is another program now (" + binding.value.substr(0, 8) +
-                         ") than was bound (" + before->second.substr(0, 8) + ")");
+                     "is another program now (" + record::short_digest(binding.value) +
+                         ") than was bound (" + record::short_digest(before->second) + ")");
     }
     rebuilt.push_back(binding.name);
   }
   for (const auto& [name, value] : earlier.values) {
-    if (!is_code(name) && belongs_to({name, value}, arm) && find(now, name) == nullptr) {
+    if (!is_code(name) && belongs_to({name, value}, arm) && find_binding(now, name) == nullptr) {
       refuse_earlier(earlier, name, "is not used now but was");
     }
   }

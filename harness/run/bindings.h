@@ -21,6 +21,10 @@ std::vector<record::Binding> bindings_of(const std::string& arm, const ArmComman
                                          const workers::Worker& worker,
                                          workers::FileDigests& digests);
 
+// The binding of that name, or nullptr.
+const record::Binding* find_binding(const std::vector<record::Binding>& bindings,
+                                    const std::string& name);
+
 // Those of an arm are named KIND/ARM/..., "running/KIND/ARM/..." or "code/KIND/ARM/...".
 bool belongs_to(const record::Binding& binding, const std::string& arm);
 
@@ -36,6 +40,7 @@ void require_same(const std::vector<record::Binding>& bound,
 struct EarlierBindings {
   std::string run_file;                       // empty: there was none
   std::map<std::string, std::string> values;  // by binding name
+  std::string lock_digest;                    // of the registration
 };
 EarlierBindings earlier_bindings(const manifest::LedgerReading& ledger,
                                  const std::string& lock_digest);

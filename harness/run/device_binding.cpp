@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "harness/run/bindings.h"
 #include "harness/run/notes.h"
 
 namespace abba::run {
@@ -53,10 +54,8 @@ void bind_device(Session& session) {
   for (const record::Binding& now :
        {record::Binding{"device/uuid", choice.uuid},
         record::Binding{"device/driver", choice.sources.front().driver_version}}) {
-    const auto& bound = session.record.bindings;
-    const auto known = std::find_if(bound.begin(), bound.end(),
-                                    [&](const auto& other) { return other.name == now.name; });
-    if (known == bound.end()) {
+    const record::Binding* known = find_binding(session.record.bindings, now.name);
+    if (known == nullptr) {
       facts.bindings.push_back(now);
     } else if (known->value != now.value) {
       throw Error(ErrorCode::kMismatch, now.name,

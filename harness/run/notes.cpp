@@ -1,13 +1,13 @@
 #include "harness/run/notes.h"
 
-#include "engine/base/error.h"
+#include <utility>
 
 namespace abba::run {
 namespace {
 
 using record::Severity;
 
-constexpr NoteEntry kTable[] = {
+constexpr record::NoteEntry kTable[] = {
     {kOutputsNotChecked, Severity::kDoubt,
      "The results of the arms were not compared: the worker declares no outputs, or the manifest "
      "asks for no rule. A faster arm may compute something else.",
@@ -17,9 +17,10 @@ constexpr NoteEntry kTable[] = {
      "be made from this run; the comparison of A with B stands.",
      "Make the baseline agree with its reference first."},
     {kSlotDigestsDiffer, Severity::kInvalid,
-     "Under a bitwise rule the arms' last measured results in a block differ: B did not do the "
-     "same work while it was timed.",
-     "Find what differs with `abba run` of a single block, or register limits instead of bits."},
+     "Under a bitwise rule the arms' last measured results in a block differ, though their outputs "
+     "agreed before: they did not do the same work while they were timed.",
+     "Find what the arms do otherwise under load (a race, an unset input), or register "
+     "`limits` in place of `bitwise`."},
     {kDigestUnsteady, Severity::kDoubt,
      "One arm's result of the same request changed between two slots.",
      "Find the source of the change (a race, an unset input) before trusting either arm."},
@@ -103,18 +104,12 @@ constexpr NoteEntry kTable[] = {
 
 }  // namespace
 
-std::span<const NoteEntry> note_table() {
+std::span<const record::NoteEntry> note_table() {
   return kTable;
 }
 
 record::Note make_note(std::string_view code, std::string where, std::string text) {
-  for (const NoteEntry& entry : kTable) {
-    if (entry.code == code) {
-      return {std::string(code), entry.severity, std::move(where), std::move(text)};
-    }
-  }
-  ABBA_CHECK(!"code of the note table");
-  return {};
+  return record::make_note(kTable, code, std::move(where), std::move(text));
 }
 
 }  // namespace abba::run

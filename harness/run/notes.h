@@ -6,16 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "harness/record/run_record.h"
+#include "harness/record/note_entry.h"
 
 namespace abba::run {
-
-struct NoteEntry {
-  std::string_view code;
-  record::Severity severity;
-  std::string_view explanation;  // what it means
-  std::string_view advice;       // what to do, one sentence
-};
 
 inline constexpr std::string_view kOutputsNotChecked = "N050";
 inline constexpr std::string_view kParityBlocked = "N051";
@@ -44,7 +37,7 @@ inline constexpr std::string_view kRebuilt = "N080";
 inline constexpr std::string_view kOtherMachine = "N081";
 
 // All of them, ordered by code.
-[[nodiscard]] std::span<const NoteEntry> note_table();
+[[nodiscard]] std::span<const record::NoteEntry> note_table();
 
 // A note with the severity of the table; `code` must be in it (ABBA_CHECK).
 [[nodiscard]] record::Note make_note(std::string_view code, std::string where, std::string text);

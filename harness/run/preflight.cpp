@@ -109,10 +109,11 @@ class Checks {
       }
       throw Error(ErrorCode::kMismatch, in_.manifest.path,
                   "not what was registered: " + base::join(texts, "; ") +
-                      ". Put it back, or register anew with `abba register --supersede`");
+                      ". Put it back, or register anew with --supersede " +
+                      record::short_digest(in_.registration.lock_digest));
     }
     return "as registered " + in_.registration.registered_utc + " (" +
-           in_.registration.lock_digest.substr(0, 8) + ")";
+           record::short_digest(in_.registration.lock_digest) + ")";
   }
 
   std::string ledger() {
@@ -161,8 +162,10 @@ class Checks {
     if (free >= 0 && static_cast<double>(free) < needed) {
       refuse(in_.results.string(), "has " + amount("%.0f MB", static_cast<double>(free) / 1e6) +
                                        " free, the run needs about " +
-                                       amount("%.0f MB", needed / 1e6) +
-                                       "; make room or write elsewhere with --output");
+                                       amount("%.0f MB", needed / 1e6) + "; make room" +
+                                       (in_.manifest.path.empty()  // `try` and `calibrate` name it
+                                            ? ""
+                                            : " or write elsewhere with `abba run --output`"));
     }
     return "about " + amount("%.1f MB", result_.cost.megabytes) + " to write, " +
            (free < 0 ? "free space unknown"

@@ -63,7 +63,7 @@ bool is_primary(const record::RunRecord& run, const std::string& workload) {
 // Sets the word to invalid with the first reason found, and takes back what must not be read.
 void invalidate(Verdict& verdict, const Note& note) {
   verdict.word = Word::kInvalid;
-  const NoteEntry* entry = find_note(note.code);
+  const record::NoteEntry* entry = find_note(note.code);
   verdict.reason = note.code + ": " + note.text;
   if (entry != nullptr && note.text.empty()) {
     verdict.reason = note.code + ": " + std::string(entry->explanation);

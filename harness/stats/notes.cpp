@@ -1,16 +1,13 @@
 #include "harness/stats/notes.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "engine/base/error.h"
 
 namespace abba::stats {
 namespace {
 
 using record::Severity;
 
-constexpr NoteEntry kNotes[] = {
+constexpr record::NoteEntry kNotes[] = {
     {"N001", Severity::kInvalid,
      "Fewer than 6 complete passes: none of the verdict words can be concluded. Run more passes.",
      "Run more passes: resume the run, or register a plan with at least 6."},
@@ -154,20 +151,16 @@ constexpr NoteEntry kNotes[] = {
 
 }  // namespace
 
-std::span<const NoteEntry> note_table() {
+std::span<const record::NoteEntry> note_table() {
   return kNotes;
 }
 
-const NoteEntry* find_note(std::string_view code) {
-  const auto* found = std::find_if(std::begin(kNotes), std::end(kNotes),
-                                   [&](const NoteEntry& entry) { return entry.code == code; });
-  return found == std::end(kNotes) ? nullptr : found;
+const record::NoteEntry* find_note(std::string_view code) {
+  return record::find_note(kNotes, code);
 }
 
 record::Note make_note(std::string_view code, std::string where, std::string text) {
-  const NoteEntry* entry = find_note(code);
-  ABBA_CHECK(entry != nullptr);
-  return {std::string(code), entry->severity, std::move(where), std::move(text)};
+  return record::make_note(kNotes, code, std::move(where), std::move(text));
 }
 
 }  // namespace abba::stats

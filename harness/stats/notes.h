@@ -6,22 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include "harness/record/run_record.h"
+#include "harness/record/note_entry.h"
 
 namespace abba::stats {
 
-struct NoteEntry {
-  std::string_view code;
-  record::Severity severity;
-  std::string_view explanation;  // what it means
-  std::string_view advice;       // what to do, one sentence
-};
-
 // All notes that statistics can give, ordered by code.
-[[nodiscard]] std::span<const NoteEntry> note_table();
+[[nodiscard]] std::span<const record::NoteEntry> note_table();
 
 // The entry of `code`, or nullptr.
-[[nodiscard]] const NoteEntry* find_note(std::string_view code);
+[[nodiscard]] const record::NoteEntry* find_note(std::string_view code);
 
 // A note with the severity of the table; `code` must be in it.
 [[nodiscard]] record::Note make_note(std::string_view code, std::string where, std::string text);

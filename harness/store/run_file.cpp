@@ -93,9 +93,20 @@ void configure(Database& database, const RunFileOptions& options) {
   }
 }
 
-void keep_journal(Database& database) {
-  database.execute("PRAGMA journal_mode = WAL");
+// Going over to a WAL or away from it rewrites the first page. What would undo that stays in
+// memory: a kill leaves the page written or not, and a rollback journal left beside the file would
+// have to be played back, which a reader cannot do.
+void begin_journal(Database& database) {
+  if (database.text("PRAGMA journal_mode") != "wal") {
+    database.execute("PRAGMA journal_mode = MEMORY");
+    database.execute("PRAGMA journal_mode = WAL");
+  }
   database.execute("PRAGMA wal_autocheckpoint = 8000");  // pages: fewer waits for the disk
+}
+
+// Leaves one plain file, which needs no folder that can be written to be read.
+void end_journal(Database& database) {
+  database.execute("PRAGMA journal_mode = MEMORY");
 }
 
 void remove_file(const std::string& path) {
@@ -166,7 +177,7 @@ std::unique_ptr<RunFile::Impl> RunFile::open_to_write(const std::string& path,
                                                       const RunFileOptions& options) {
   auto impl = std::make_unique<Impl>(path);
   configure(impl->database, options);
-  keep_journal(impl->database);
+  begin_journal(impl->database);
   migrate(impl->database);
   impl->start_writing();
   return impl;
@@ -180,6 +191,7 @@ RunFile RunFile::create(const std::string& path, const record::RunRecord& start,
     {
       Impl first(making);
       configure(first.database, options);
+      begin_journal(first.database);
       migrate(first.database);
       first.start_writing();
       first.commit("created", [&](RowWriter& rows) {
@@ -275,7 +287,7 @@ std::string RunFile::finish(record::RunState state, std::string_view text,
   impl_->content.reset();
   impl_->rows.reset();
   try {
-    impl_->database.execute("PRAGMA journal_mode = DELETE");
+    end_journal(impl_->database);
   } catch (const Error&) {
     // A reader keeps the file open. The run is stored; its journal stays beside the file until the
     // last reader closes it.

@@ -1,30 +1,19 @@
-// What a folder of runs holds, for listings: never throws for what lies in a file, a bad one is an
-// item with a problem.
+// Which files of a folder are runs, by name alone: a run file may be compressed.
 #pragma once
 
-#include <cstdint>
+#include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include "harness/record/run_record.h"
 
 namespace abba::store {
 
-struct RunListing {
-  std::string file;
-  std::string run_id;
-  std::string manifest_id;
-  std::string started_utc;
-  record::RunState state = record::RunState::kRunning;
-  bool exploratory = false;
-  std::vector<std::pair<std::string, std::string>> words;  // workload -> verdict word of the cache
-  std::uintmax_t size_bytes = 0;
-  std::string problem;  // one sentence why it cannot be read; then only file and size are set
-};
+// Named *.sqlite or *.sqlite.xz.
+bool is_run_file(const std::filesystem::path& path);
 
-// All *.sqlite and *.sqlite.xz below `folder`, sorted by file name; an absent folder is empty.
-// Throws Error(kBadInput) if the folder itself cannot be read.
-std::vector<RunListing> list_runs(const std::string& folder);
+// The run's name: its file's without folder, .sqlite and .xz.
+std::string run_stem(const std::filesystem::path& run_file);
+
+// The run files that lie in `folder` itself, sorted by name; none where it cannot be read.
+std::vector<std::filesystem::path> run_files_in(const std::filesystem::path& folder);
 
 }  // namespace abba::store

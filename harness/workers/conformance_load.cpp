@@ -125,8 +125,8 @@ std::string missing_file_refused(Bench& bench) {
 }
 
 std::string device_named(Bench& bench) {
-  const Json* uuid = bench.loaded.device.find("uuid");
-  if (uuid != nullptr && uuid->is_string() && !uuid->as_string().empty()) return uuid->as_string();
+  const std::string uuid = bench.loaded.device.text_or_empty("uuid");
+  if (!uuid.empty()) return uuid;
   if (bench.options.require_device) {
     throw Broken{"a CUDA device is required, but the load reply names no device UUID", ""};
   }

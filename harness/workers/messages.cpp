@@ -177,8 +177,7 @@ void require_switched(const Json& answer, const std::map<std::string, std::strin
 std::string answer_type(const Json& answer) {
   const Json* error = answer.find("error");
   if (error != nullptr && error->is_object()) return "error";
-  const Json* type = answer.find("type");
-  return type != nullptr && type->is_string() ? type->as_string() : "";
+  return answer.text_or_empty("type");
 }
 
 record::WorkerHello parse_hello(const Json& answer, const std::string& name) {

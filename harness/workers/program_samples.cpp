@@ -42,11 +42,6 @@ Json parse(const std::string& text, const std::string& where) {
   }
 }
 
-std::string text_of(const Json& object, const char* key) {
-  const Json* value = object.find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : "";
-}
-
 double ns_per_unit(const std::string& unit, const std::string& where) {
   if (unit == "ns") return 1;
   if (unit == "us") return 1e3;
@@ -64,7 +59,7 @@ const Json::Array& array_of(const Json& object, const char* key) {
 // `name` of a summary's data: [{"name", "type", "value"}, ...].
 std::string summary_value(const Json& summary, const std::string& name) {
   for (const Json& entry : array_of(summary, "data")) {
-    if (text_of(entry, "name") == name) return text_of(entry, "value");
+    if (entry.text_or_empty("name") == name) return entry.text_or_empty("value");
   }
   return "";
 }
@@ -124,16 +119,17 @@ std::vector<std::int64_t> read_google_benchmark(const std::string& json,
   const Json root = parse(json, where);
   std::vector<std::int64_t> samples;
   for (const Json& run : array_of(root, "benchmarks")) {
-    const std::string run_type = text_of(run, "run_type");
+    const std::string run_type = run.text_or_empty("run_type");
     if (!run_type.empty() && run_type != "iteration") continue;  // means and deviations
-    if (text_of(run, "run_name") != benchmark && text_of(run, "name") != benchmark) continue;
+    if (run.text_or_empty("run_name") != benchmark && run.text_or_empty("name") != benchmark)
+      continue;
     const Json* failed = run.find("error_occurred");
     if (failed != nullptr && failed->is_bool() && failed->as_bool()) {
-      refuse(where, "failed in \"" + benchmark + "\": " + text_of(run, "error_message"));
+      refuse(where, "failed in \"" + benchmark + "\": " + run.text_or_empty("error_message"));
     }
     const Json* time = run.find("real_time");
     if (time == nullptr || !time->is_number()) refuse(where, "a run has no \"real_time\"");
-    const std::string unit = text_of(run, "time_unit");
+    const std::string unit = run.text_or_empty("time_unit");
     samples.push_back(checked_ns(time->as_double() * ns_per_unit(unit, where), where));
   }
   return not_empty(std::move(samples), benchmark, where);
@@ -144,12 +140,12 @@ std::vector<std::int64_t> read_nvbench(const std::string& json, const std::strin
   const Json root = parse(json, where);
   std::optional<std::vector<std::int64_t>> samples;
   for (const Json& bench : array_of(root, "benchmarks")) {
-    const std::string name = text_of(bench, "name");
+    const std::string name = bench.text_or_empty("name");
     for (const Json& state : array_of(bench, "states")) {
-      const std::string full_name = name + " " + text_of(state, "name");
+      const std::string full_name = name + " " + state.text_or_empty("name");
       if (name != benchmark && full_name != benchmark) continue;
       for (const Json& summary : array_of(state, "summaries")) {
-        if (text_of(summary, "hint") != "file/sample_times") continue;
+        if (summary.text_or_empty("hint") != "file/sample_times") continue;
         if (samples) {
           refuse(where,
                  "\"" + benchmark + "\" has several states; name one, \"" + full_name + "\"");

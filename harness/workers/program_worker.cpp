@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "engine/base/error.h"
+#include "engine/base/temporary_folder.h"
 #include "engine/base/text.h"
 #include "harness/record/names.h"
 #include "harness/workers/executable.h"
@@ -51,28 +52,6 @@ std::string benchmark_name(const record::Workload& workload) {
   const Json* name = workload.input.find("benchmark");
   return name != nullptr && name->is_string() ? name->as_string() : workload.id;
 }
-
-// A folder that goes away with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "abba-program-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ErrorCode::kBroken, pattern, "cannot be made: " + base::errno_text(errno));
-    }
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace
 
@@ -139,7 +118,7 @@ std::vector<std::string> ProgramWorker::command(const record::SlotRequest& reque
 }
 
 ProgramWorker::Run ProgramWorker::run_once(const record::SlotRequest& request) {
-  std::optional<TemporaryFolder> folder;
+  std::optional<base::TemporaryFolder> folder;
   std::string out_file;
   if (mentions(spec_.argv, "{out}")) out_file = folder.emplace().path() + "/out.json";
   ProcessSpec spec = process_spec(spec_);

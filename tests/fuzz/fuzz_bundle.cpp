@@ -26,7 +26,8 @@ class Target {
   Target() {
     const std::string path = folder_.file("good.sqlite");
     abba::testing::write_valid(path, abba::testing::valid_run());
-    good_ = store::read_archive(evidence::make_bundle(path, {.program = kProgram}), "good");
+    good_ =
+        store::read_archive(evidence::make_bundle(path, {.facts = {.program = kProgram}}), "good");
     options_.analyze = [](const abba::record::RunRecord& run) { return abba::stats::analyze(run); };
     options_.program = kProgram;
   }

@@ -157,7 +157,14 @@ class BadInput(ProjectTest):
         path = self.write(saxpy_manifest([SAXPY]))
         self.abba("register", path)
         (self.root / "results").write_text("a file, not a folder")
-        self.one_sentence(self.abba("run", path, exit_code=5), "results")
+        self.one_sentence(self.abba("run", path, exit_code=5), "results", "--output")
+
+    def test_only_what_a_command_has_is_advised(self):
+        (self.root / ".abba").mkdir()
+        (self.root / ".abba/exploratory").write_text("a file, not a folder")
+        err = self.abba("try", "--requests", "1", "true", "true", exit_code=5).stderr
+        self.assertIn("cannot be created", err)
+        self.assertNotIn("--output", err)
 
     def test_full_disk_keeps_what_was_committed(self):
         manifest = saxpy_manifest([SAXPY])
@@ -190,6 +197,14 @@ class BadInput(ProjectTest):
             self.one_sentence(self.abba(command, damaged, exit_code=2), "damaged.sqlite")
         self.abba("verify", damaged, exit_code=7)
         self.abba("run", path, "--resume", file, exit_code=2)
+
+    def test_control_characters_of_a_worker_do_not_reach_the_terminal(self):
+        manifest = sleepy_manifest()
+        manifest["settings"]["refuse_with"] = "\x1b[31mred\x9b2J\x07"
+        path = self.write(manifest)
+        done = self.abba("run", "--exploratory", path, exit_code=5)
+        self.assertRegex(done.stderr, "(?m)^abba: note N056 .*red")
+        self.assertNotRegex(done.stdout + done.stderr, "[\x1b\x9b\x07]")
 
     def test_worker_check_tells_a_worker_from_another_program(self):
         self.abba("worker-check", "--input", json.dumps({"n": 3}), "--", sys.executable, "-B",

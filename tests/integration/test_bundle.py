@@ -190,6 +190,14 @@ class Bundle(ProjectTest):
         self.addCleanup(database.close)
         return "\n".join([*(part.decode() for part in entries.values()), *database.iterdump()])
 
+    def test_a_compressed_run_is_found_under_its_plain_name(self):
+        plain = str(PUBLISHED[0]).removesuffix(".xz")
+        self.assertIn("consistent", self.abba("verify", plain).stdout)
+        self.assertEqual(self.abba("show", plain).stdout, self.abba("show", PUBLISHED[0]).stdout)
+        self.assertEqual(self.abba("report", plain).stdout,
+                         self.abba("report", PUBLISHED[0]).stdout)
+        self.assertIn("does not exist", self.abba("verify", plain + "x", exit_code=2).stderr)
+
     def test_control_characters_of_a_file_do_not_reach_the_terminal(self):
         plain = self.root / "hostile.sqlite"
         plain.write_bytes(lzma.open(PUBLISHED[0]).read())

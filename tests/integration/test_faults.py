@@ -401,12 +401,15 @@ class Survival(unittest.TestCase):
             process = project.start("run", project.manifest, *(["--resume", file] if file else []))
             while sum(struck.values()) < kills and self.lives_for(process,
                                                                   draw.random() * duration / 2):
-                victim = self.victim(process, draw)
+                turn = min(struck, key=struck.get)
+                victim = process.pid if turn == "harness" else self.worker_of(process, draw)
+                if victim is None:
+                    continue  # no worker lives just now; another moment is drawn
                 try:
                     os.kill(victim, signal.SIGKILL)
                 except ProcessLookupError:
                     continue  # it ended by itself just now: no kill
-                struck["harness" if victim == process.pid else "worker"] += 1
+                struck[turn] += 1
             _, err = process.communicate(timeout=90)
             self.assertIn(process.returncode, (0, 4, 5, -signal.SIGKILL), err)
             for new in set(project.files("results")) - known:
@@ -428,7 +431,6 @@ class Survival(unittest.TestCase):
                 file = None  # nothing was timed: set aside
         print(f"\n{kills} kills ({struck}) in {runs} runs, each with the numbers of the "
               f"uninterrupted one; {with_words} of them undisturbed, with its words too", flush=True)
-        self.assertGreater(min(struck.values()), 0)
 
     def lives_for(self, process, seconds):
         deadline = time.monotonic() + seconds
@@ -436,7 +438,7 @@ class Survival(unittest.TestCase):
             time.sleep(0.001)
         return process.poll() is None
 
-    def victim(self, process, draw):
+    def worker_of(self, process, draw):
         children = []
         for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -445,7 +447,7 @@ class Survival(unittest.TestCase):
                 continue
             if int(after_name[1]) == process.pid and after_name[0] != "Z":
                 children.append(int(status.parent.name))
-        return draw.choice(children) if children and draw.random() < 0.5 else process.pid
+        return draw.choice(children) if children else None
 
     def judged(self, project, file):
         """What is concluded from the recorded times: every number of every verdict, and its word.
@@ -456,8 +458,9 @@ class Survival(unittest.TestCase):
             del verdict["blocks_failed"]
             self.assertEqual(verdict["blocks_tainted"], 0)
             if verdict["reason"].startswith("N025"):
-                for key in ("word", "reason", "deciding", "p_difference", "p_equivalence",
-                            "signed_rank_p", "sign_flip_p"):
+                for key in ("word", "reason", "deciding", "detectable", "passes_needed",
+                            "p_difference", "p_equivalence", "signed_rank_p", "sign_flip_p",
+                            "sensitivity_agrees"):
                     del verdict[key]
         return verdicts
 

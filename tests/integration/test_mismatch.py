@@ -44,9 +44,9 @@ class Mismatch(ProjectTest):
         (self.root / "input.json").write_text('{"a": 1}')
         manifest["protocol"]["passes"] = 7
         self.write(manifest)
-        self.refused(path, "manifest")
-        self.abba("register", path, exit_code=3)
         digest = self.abba("ledger", path).stdout.split("lock ")[1][:8]
+        self.refused(path, "manifest", "register anew with --supersede " + digest)
+        self.abba("register", path, exit_code=3)
         self.abba("register", path, "--supersede", digest)
 
     def test_max_runs_and_withdrawal(self):

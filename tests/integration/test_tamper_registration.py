@@ -71,7 +71,9 @@ class TamperRegistration(unittest.TestCase):
 
     @staticmethod
     def events(root, kind):
-        return sorted((root / "manifests/ledger").glob(f"*-{kind}*.json"))
+        """In the order of writing: the second of one second is named ...-2, and sorts first."""
+        return sorted((root / "manifests/ledger").glob(f"*-{kind}*.json"),
+                      key=lambda file: (file.name[:16], len(file.name), file.name))
 
     @staticmethod
     def runs(root):
@@ -196,6 +198,50 @@ class TamperRegistration(unittest.TestCase):
                   (0, "anchored before the first slot by the file kept.txt"),
                   verify_with=("--anchor", self.kept))
         self.finish(36)
+
+    def test_a_lost_event_is_acknowledged_and_told_for_ever(self):
+        def lost(kind, which=0):
+            def tamper(root):
+                file = self.events(root, kind)[which]
+                digest = json.loads(file.read_text())["digest"]
+                file.unlink()
+                done = self.must(root, "ledger", "--acknowledge-loss", digest[:8],
+                                 "--reason", "a disk died")
+                self.table.judge(f"{kind} event lost", "acknowledge", done, 0, ("acknowledged: ",))
+            return tamper
+
+        said = "is lost, acknowledged 20"
+        for kind in ("anchored", "run-started", "bound", "run-finished"):
+            self.case(f"{kind} event lost and acknowledged", lost(kind), (0,),
+                      (0, said, ": a disk died", "; the ledger's event"), command="preflight")
+        # Only a run file knew it.
+        self.case("two events of the last run lost and acknowledged",
+                  lambda root: [lost(kind, -1)(root) for kind in ("bound", "run-started")],
+                  (0,), (0, said), command="preflight")
+        self.case("registered event lost and acknowledged", lost("registered"),
+                  (3, "in its lock but not in the ledger"), (0, said))
+
+        root = self.copy()
+        lost("bound")(root)
+        self.table.judge("bound event lost", "ledger", abba(root, "ledger"), 0, ("- event", said))
+        run = self.runs(root)[0].relative_to(root)
+        self.table.judge("bound event lost", "report", abba(root, "report", run), 0, (said,))
+        self.must(root, "export", run, "--out", "bundle.zip")
+        self.table.judge("bound event lost", "verify", abba(root, "verify", "bundle.zip"), 0,
+                         (said,))
+        event, = self.events(root, "loss-acknowledged")
+        forged_ledger.edit(event, lambda e: e["details"].update(reason="nothing happened"))
+        self.table.judge("acknowledgement edited", "preflight",
+                         abba(root, "preflight", "manifests/saxpy.json"), 3, ("was changed",))
+        event.unlink()
+        self.table.judge("acknowledgement deleted", "preflight",
+                         abba(root, "preflight", "manifests/saxpy.json"), 3,
+                         ("which is missing", "--acknowledge-loss"))
+        for digest in ("0123456789", "012"):
+            self.table.judge("nothing lost of that name", "acknowledge",
+                             abba(root, "ledger", "--acknowledge-loss", digest, "--reason", "x"), 2,
+                             ("misses no event",))
+        self.finish(25)
 
     def test_ledger_rewritten(self):
         def rewritten(change):

@@ -41,7 +41,7 @@ Line group_line(const std::vector<record::Note>& notes) {
   const record::Note& first = notes.front();
   Line line = {chip(std::string(record::name(first.severity)), tone_of(first.severity)), plain(" "),
                code(first.code), plain(" ")};
-  if (const stats::NoteEntry* entry = stats::find_note(first.code)) {
+  if (const record::NoteEntry* entry = stats::find_note(first.code)) {
     line.push_back(plain(std::string(entry->explanation) + " "));
   }
   for (std::size_t i = 0; i < std::min(notes.size(), kShownOfOneCode); ++i) {

@@ -20,6 +20,8 @@ class Sleepy(abba_worker.Worker):
         self.die_file = settings.get("die_file", "")
         self.die_once = settings.get("die_once", False)
         self.outputs_s = settings.get("outputs_s", 0)
+        self.refuse_with = settings.get("refuse_with", "")  # once it was timed
+        self.timed = False
         if "alone_in" in settings:
             self.require_alone(pathlib.Path(settings["alone_in"]))
         if "loading_file" in settings:
@@ -46,10 +48,13 @@ class Sleepy(abba_worker.Worker):
             if self.die_once:
                 pathlib.Path(self.die_file).unlink()
             os.kill(os.getpid(), signal.SIGKILL)
+        self.timed = self.timed or self.recorder is not None
         time.sleep(self.request_s * (2 if self.level["pace"] == "slow" else 1))
 
     def outputs(self, stages, values):
         time.sleep(self.outputs_s)
+        if self.refuse_with and self.timed:
+            raise abba_worker.Refused("told_to", self.refuse_with)
         off = 1.0 if self.level["answer"] == "wrong" else 0.0
         return [abba_worker.floats("answer", [0.5, -2.25 + off, float(self.input["n"])])]
 

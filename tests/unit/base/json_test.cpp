@@ -23,6 +23,14 @@ std::string refusal(const std::string& text, const JsonLimits& limits = {}) {
   return "";
 }
 
+TEST(Json, TextOrEmptyAsksForNoMoreThanThereIs) {
+  const Json json = parse_json(R"({"a": "text", "b": 1})", "x");
+  EXPECT_EQ(json.text_or_empty("a"), "text");
+  EXPECT_EQ(json.text_or_empty("b"), "");
+  EXPECT_EQ(json.text_or_empty("c"), "");
+  EXPECT_EQ(Json("no object").text_or_empty("a"), "");
+}
+
 TEST(Json, KeepsOrderAndExactIntegers) {
   const Json json = parse_json(
       R"({"b": 1, "a": [true, null, -9223372036854775808, 18446744073709551615, 0.5, "x\u00e9"]})",

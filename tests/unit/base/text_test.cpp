@@ -1,7 +1,9 @@
 #include "engine/base/text.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 
@@ -50,6 +52,32 @@ TEST(Text, FilesComeBackAsWritten) {
   EXPECT_EQ(read_file(path), "other");
   EXPECT_THROW(read_file(path, 4), Error);
   EXPECT_EQ(read_file(path, 5), "other");
+  std::remove(path.c_str());
+}
+
+TEST(Text, LinesAreAddedWholeToWhatStandsThere) {
+  const std::string path = temporary("lines");
+  std::remove(path.c_str());
+  append_line(path, "one\n");
+  append_line(path, "two\n");
+  EXPECT_EQ(read_file(path), "one\ntwo\n");
+  EXPECT_THROW(append_line(path + "/below", "x\n"), Error);
+  std::remove(path.c_str());
+}
+
+// The file's limit is reached in the middle of the line, as a full disk would be.
+TEST(Text, HalfALineIsTakenBack) {
+  const std::string path = temporary("half");
+  write_file_atomically(path, std::string(90, 'x') + "\n");
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited{};
+  getrlimit(RLIMIT_FSIZE, &unlimited);
+  const rlimit limited{100, unlimited.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limited);
+  EXPECT_THROW(append_line(path, std::string(50, 'y') + "\n"), Error);
+  setrlimit(RLIMIT_FSIZE, &unlimited);
+  std::signal(SIGXFSZ, before);
+  EXPECT_EQ(read_file(path), std::string(90, 'x') + "\n");
   std::remove(path.c_str());
 }
 

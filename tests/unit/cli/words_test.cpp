@@ -6,6 +6,7 @@
 
 #include "harness/calibration/calibration_notes.h"
 #include "harness/cli/command_words.h"
+#include "harness/cli/completion_script.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/options.h"
@@ -114,6 +115,15 @@ TEST(ProgressText, says_what_is_known) {
   run::Progress early;
   early.phase = "preflight";
   EXPECT_EQ(progress_text(early), "preflight · 0:00");
+}
+
+TEST(ProgressLine, doubts_are_said_once_and_without_commands_to_the_terminal) {
+  ProgressLine line(false, false);
+  const record::Note note{"N056", record::Severity::kDoubt, "w1", "said \x1b[31mred\xc2\x9b"};
+  ::testing::internal::CaptureStderr();
+  line.note(note);
+  line.note(note);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "abba: note N056 w1: said  [31mred \n");
 }
 
 TEST(RunId, is_the_moment_and_the_lock) {

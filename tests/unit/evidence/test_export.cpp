@@ -99,16 +99,17 @@ TEST_F(Export, JsonLinesHoldEveryRowAndNoPrivateString) {
 }
 
 TEST_F(Export, TheSameRunGivesTheSameBundle) {
-  const std::string bundle = make_bundle(path_, {.program = "p"});
-  EXPECT_EQ(bundle, make_bundle(path_, {.program = "p"}));
+  const std::string bundle = make_bundle(path_, {.facts = {.program = "p"}});
+  EXPECT_EQ(bundle, make_bundle(path_, {.facts = {.program = "p"}}));
   store::compress_run(path_, path_ + ".xz");
-  EXPECT_EQ(bundle, make_bundle(path_ + ".xz", {.program = "p"}));
+  EXPECT_EQ(bundle, make_bundle(path_ + ".xz", {.facts = {.program = "p"}}));
 }
 
 TEST_F(Export, NoByteOfABundleHoldsAPrivateString) {
   const std::vector<std::string> secrets = {"host-of-someone", "/home/someone", "--key hush"};
-  const std::string open = unpacked(make_bundle(path_, {.keep_private = true, .program = "p"}));
-  const std::string closed = unpacked(make_bundle(path_, {.program = "p"}));
+  const std::string open =
+      unpacked(make_bundle(path_, {.keep_private = true, .facts = {.program = "p"}}));
+  const std::string closed = unpacked(make_bundle(path_, {.facts = {.program = "p"}}));
   for (const std::string& secret : secrets) {
     EXPECT_THAT(open, HasSubstr(secret));  // the canary
     EXPECT_THAT(closed, Not(HasSubstr(secret)));
@@ -130,7 +131,8 @@ TEST_F(Export, ABundleChecksOutWhateverItWithholds) {
   options.program = "p";
   for (const bool keep : {false, true}) {
     const std::string file = folder_.file(keep ? "open.zip" : "closed.zip");
-    base::write_file_atomically(file, make_bundle(path_, {.keep_private = keep, .program = "p"}));
+    base::write_file_atomically(
+        file, make_bundle(path_, {.keep_private = keep, .facts = {.program = "p"}}));
     const VerifyResult result = verify(file, options);
     EXPECT_EQ(result.ending, Ending::kConsistent) << result.sentence;
     EXPECT_EQ(result.head_digest, head_);
@@ -143,13 +145,13 @@ TEST_F(Export, APrivateStringInTheChainIsNotLetThrough) {
       .execute("UPDATE binding SET value = 'built on host-of-someone' WHERE id = 1");
   testing::recompute_chain(path_);
   try {
-    make_bundle(path_, {.program = "p"});
+    make_bundle(path_, {.facts = {.program = "p"}});
     ADD_FAILURE();
   } catch (const base::Error& error) {
     EXPECT_THAT(error.message(),
                 HasSubstr(" holds the private string host, which cannot be taken"));
   }
-  EXPECT_NO_THROW(make_bundle(path_, {.keep_private = true, .program = "p"}));
+  EXPECT_NO_THROW(make_bundle(path_, {.keep_private = true, .facts = {.program = "p"}}));
 }
 
 TEST(RecomputeScript, IsShortAndTravelsInTheProgram) {

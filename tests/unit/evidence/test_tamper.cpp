@@ -191,8 +191,7 @@ class TamperBundle : public Tamper {
  protected:
   void SetUp() override {
     Tamper::SetUp();
-    bytes_ =
-        make_bundle(path_, {.ledger_folder = ledger_, .attempts_before = 2, .program = kProgram});
+    bytes_ = make_bundle(path_, {.ledger_folder = ledger_, .facts = {kProgram, 2, ""}});
     entries_ = store::read_archive(bytes_, "bundle");
   }
   std::string written(const std::string& bytes) const {
@@ -310,7 +309,7 @@ TEST_F(TamperBundle, EverythingRecomputedIsCaughtOnlyByWhatStoodElsewhere) {
   edit("UPDATE note SET text = 'fine' WHERE id = 5");
   testing::recompute_chain(path_);
   const std::string forged = folder_.file("forged.zip");
-  base::write_file_atomically(forged, make_bundle(path_, {.program = kProgram}));
+  base::write_file_atomically(forged, make_bundle(path_, {.facts = {.program = kProgram}}));
   EXPECT_EQ(verify(forged, options_).sentence, kConsistent);
   options_.ledger_folder = ledger_;
   EXPECT_TRUE(verify(forged, options_).sentence.starts_with("does not check out: ledger: event"));

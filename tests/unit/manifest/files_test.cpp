@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -200,6 +201,14 @@ TEST(Paths, TheLockLiesBesideTheManifestAndTheLedgerInOnePlaceOfTheProject) {
   EXPECT_EQ(ledger_folder({"/p/manifests", false, {}}), "/p/manifests/ledger");
   EXPECT_EQ(ledger_name({"/p", true, {}}, "/p/a/x.json"), "a/x.json");
   EXPECT_EQ(ledger_name({"/p", true, {}}, "/q/x.json"), "x.json");
+}
+
+// Of a group of its own it can be killed with all that it started, but may not read the terminal.
+TEST(Command, HasAProcessGroupOfItsOwnOnlyIfItCanBeStopped) {
+  const std::vector<std::string> group = {"sh", "-c", "cut -d ' ' -f 5 /proc/$$/stat"};
+  const std::string ours = std::to_string(::getpgrp()) + "\n";
+  EXPECT_EQ(run_command(group, "/").out, ours);
+  EXPECT_NE(run_command(group, "/", {}, [] { return false; }).out, ours);
 }
 
 TEST(Command, CarriesInputOutputAndFailure) {

@@ -64,6 +64,30 @@ TEST_F(Ledger, DamageIsReported) {
   EXPECT_THAT(graph(read()), HasSubstr("! " + second.file));
 }
 
+TEST_F(Ledger, ALostEventIsAcknowledgedWithAReasonAndStaysNamed) {
+  const auto first = add(LedgerEventKind::kRegistered);
+  const auto second = add(LedgerEventKind::kBound);
+  const std::filesystem::path file = folder_.path() / first.file;
+  const std::string bytes = base::read_file(file.string());
+  std::filesystem::remove(file);
+  EXPECT_THAT(read().missing, ::testing::ElementsAre(first.digest));
+  const auto acknowledge = [&](const std::string& digest, const std::string& reason) {
+    acknowledge_loss(folder_.path(), digest, read().missing, reason, kNow);
+  };
+  EXPECT_THROW(acknowledge(first.digest, " "), base::Error);
+  EXPECT_THROW(acknowledge(first.digest.substr(0, 7), "x"), base::Error);
+  EXPECT_THROW(acknowledge(second.digest, "x"), base::Error);  // is there
+  acknowledge(first.digest.substr(0, 8), "a disk died");
+  EXPECT_NO_THROW(require_sound(read()));
+  EXPECT_TRUE(read().acknowledges(first.digest));
+  EXPECT_FALSE(read().holds(first.digest));
+  EXPECT_THAT(graph(read()), HasSubstr("- event " + first.digest.substr(0, 8) +
+                                       " is lost, acknowledged 2026-11-29T15:07:31Z: a disk died"));
+  folder_.write(first.file, bytes);  // found again
+  EXPECT_TRUE(read().losses.empty());
+  EXPECT_NO_THROW(require_sound(read()));
+}
+
 TEST_F(Ledger, ACopiedOrRenamedEventIsReported) {
   const auto first = add(LedgerEventKind::kRegistered);
   const std::string bytes = base::read_file((folder_.path() / first.file).string());

@@ -21,7 +21,7 @@ const std::vector<Binding> kNow = {{"executable/A", "new"},
                                    {"executable/B", "other"}};
 
 EarlierBindings earlier(std::map<std::string, std::string> changes = {}) {
-  EarlierBindings before{"results/m/1.sqlite", {}};
+  EarlierBindings before{"results/m/1.sqlite", {}, "0123456789abcdef"};
   for (const Binding& binding : kNow) {
     if (binding.name.find("/A") != std::string::npos) before.values[binding.name] = binding.value;
   }
@@ -48,6 +48,8 @@ TEST(Bindings, ALaterRunUsesTheSamePrograms) {
   EXPECT_THAT(require_as_earlier({}, of_a(), "A"), ::testing::IsEmpty());
   EXPECT_THAT(refusal(earlier({{"executable/A", "old"}, {"code/executable/A", "old code"}})),
               HasSubstr("executable/A"));
+  EXPECT_THAT(refusal(earlier({{"executable/A", "old"}, {"code/executable/A", "old code"}})),
+              ::testing::EndsWith("register anew with --supersede 01234567"));
   EXPECT_THAT(refusal(earlier({{"library/A/liby.so", "y"}})), HasSubstr("liby.so"));
   auto more = of_a();
   more.push_back({"library/A/preloaded.so", "p"});
@@ -67,6 +69,31 @@ TEST(Bindings, AnotherDeviceIsNamedAndNoReasonToRefuse) {
   EXPECT_THAT(
       other_than_earlier(before, {{"device/uuid", "GPU-2"}, {"counts/w", "4"}, {"file/f", "2"}}),
       ElementsAre("device/uuid"));
+}
+
+// A process that both arms share names its files after A, whoever asks.
+class SharedWorker final : public FakeWorker {
+ public:
+  using FakeWorker::FakeWorker;
+  [[nodiscard]] std::vector<Binding> files() const override {
+    return {{"executable/A", "another program"}, {"code/executable/A", "its code"}};
+  }
+};
+
+TEST(Bindings, TheCodeOfASharedProcessIsNamedAsTheFileItIsOf) {
+  Script script;
+  host::FakeClock clock{1, 1};
+  const SharedWorker worker("A", script, clock);
+  workers::FileDigests digests;
+  for (const std::string arm : {"A", "B"}) {
+    const auto bindings = bindings_of(arm, {{"/bin/sh"}}, worker, digests);
+    const Binding* file = find_binding(bindings, "running/executable/" + arm);
+    ASSERT_NE(file, nullptr) << arm;
+    EXPECT_EQ(file->value, "another program");
+    const Binding* code = find_binding(bindings, "code/running/executable/" + arm);
+    ASSERT_NE(code, nullptr) << arm;
+    EXPECT_EQ(code->value, "its code");
+  }
 }
 
 TEST(Bindings, BelongToTheArmInTheirName) {

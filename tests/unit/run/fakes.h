@@ -43,7 +43,7 @@ struct Script {
   [[nodiscard]] std::string slot_letters(const std::string& workload) const;
 };
 
-class FakeWorker final : public workers::Worker {
+class FakeWorker : public workers::Worker {
  public:
   FakeWorker(std::string arm, Script& script, host::FakeClock& clock);
   record::WorkerHello hello() override;

@@ -92,7 +92,7 @@ TEST(Wording, digits_follow_the_interval) {
 
 TEST(Notes, codes_are_unique_ordered_and_explained) {
   std::string_view last;
-  for (const NoteEntry& entry : note_table()) {
+  for (const record::NoteEntry& entry : note_table()) {
     EXPECT_LT(last, entry.code);
     EXPECT_GT(entry.explanation.size(), 30U) << entry.code;
     last = entry.code;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "harness/store/database.h"
 #include "harness/store/run_file.h"
 #include "tests/unit/store/random_run.h"
@@ -105,6 +107,129 @@ TEST(Durability, ResumeSupersedesContinuesAndFinishes) {
   EXPECT_FALSE(read.passes[1].superseded);
   EXPECT_EQ(read.passes[1].blocks.size(), 4U);
   EXPECT_THROW(RunFile::open_for_resume(path), base::Error);  // a finished run is never amended
+}
+
+// Kills this process just before its `countdown`-th change of a file from now on.
+int countdown = 0;
+void strike() {
+  if (--countdown == 0) ::raise(SIGKILL);
+}
+
+template <auto Tag, typename Result, typename... Arguments>
+struct Struck {
+  static inline Result (*next)(Arguments...) = nullptr;
+  static Result call(Arguments... arguments) {
+    strike();
+    return next(arguments...);
+  }
+  static void install(sqlite3_vfs* vfs, const char* name) {
+    next = reinterpret_cast<Result (*)(Arguments...)>(vfs->xGetSystemCall(vfs, name));
+    ASSERT_NE(next, nullptr) << name;
+    vfs->xSetSystemCall(vfs, name, reinterpret_cast<sqlite3_syscall_ptr>(&call));
+  }
+};
+
+// SQLite's calls that make, change, cut or remove a file.
+void strike_at(int number) {
+  countdown = number;
+  sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
+  Struck<1, int, const char*, int, int>::install(vfs, "open");
+  Struck<2, ssize_t, int, const void*, std::size_t, off_t>::install(vfs, "pwrite64");
+  Struck<3, int, int, off_t>::install(vfs, "ftruncate");
+  Struck<4, int, const char*>::install(vfs, "unlink");
+}
+
+// Runs `act` in a child process that is killed before its n-th step, for n = 1, 2, ... until it
+// comes to its end alive; `look` sees what each child left. The number of kills.
+int kill_before_every_step(const std::function<void()>& prepare, const std::function<void()>& act,
+                           const std::function<void()>& look) {
+  for (int n = 1;; ++n) {
+    prepare();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      strike_at(n);
+      act();
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    look();
+    if (WIFEXITED(status)) {
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+      return n - 1;
+    }
+    if (::testing::Test::HasFailure()) return n;  // one step is enough to look at
+  }
+}
+
+class Steps : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string path() const { return folder_.file("run.sqlite"); }
+  void remove_all() {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      std::filesystem::remove(entry.path());
+    }
+  }
+  // One pass with its blocks, and the given end.
+  void write(record::RunState end) {
+    RunFile file = RunFile::create(path(), run_, testing::texts_of(run_));
+    file.begin_pass(run_.passes[0]);
+    for (const record::Block& block : run_.passes[0].blocks) {
+      file.commit_block(run_.passes[0].id, block, {}, {});
+    }
+    file.finish(end, "", run_.finished_utc);
+  }
+  record::RunRecord read() {
+    EXPECT_FALSE(std::filesystem::exists(path() + "-journal"));
+    return read_run(path());  // read-only
+  }
+
+  Folder folder_;
+  record::RunRecord run_ = testing::random_run(20);
+};
+
+TEST_F(Steps, AKillDuringCreationLeavesAFileThatCanBeReadOrNone) {
+  int begun = 0;
+  const int kills = kill_before_every_step(
+      [&] { remove_all(); }, [&] { RunFile::create(path(), run_, testing::texts_of(run_)); },
+      [&] {
+        if (!std::filesystem::exists(path())) return;
+        ++begun;
+        EXPECT_EQ(read().state, record::RunState::kRunning);
+        RunFile::open_for_resume(path());
+      });
+  EXPECT_GT(kills, 10);
+  EXPECT_GT(begun, 1);
+}
+
+TEST_F(Steps, AKillDuringTheEndLosesNoBlock) {
+  int ended = 0;
+  const int kills = kill_before_every_step(
+      [&] {
+        remove_all();
+        write(record::RunState::kStopped);
+      },
+      [&] {
+        RunFile file = RunFile::open_for_resume(path());
+        file.finish(record::RunState::kFinished, "", run_.finished_utc);
+      },
+      [&] {
+        const record::RunRecord found = read();
+        EXPECT_EQ(blocks_in(found), run_.passes[0].blocks.size());
+        ended += found.state == record::RunState::kFinished ? 1 : 0;
+        if (found.state != record::RunState::kFinished) RunFile::open_for_resume(path());
+      });
+  EXPECT_GT(kills, 10);
+  EXPECT_GT(ended, 1);  // kills between the last commit and the plain file among them
+}
+
+TEST_F(Steps, TheEndLeavesOnePlainFile) {
+  write(record::RunState::kFinished);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_EQ(entry.path(), path());
+  }
+  const std::string bytes = base::read_file(path());
+  EXPECT_EQ(bytes.substr(18, 2), "\x01\x01");  // of the form that needs no WAL, so no second file
 }
 
 TEST(Durability, AFullFileKeepsEveryEarlierBlock) {

@@ -172,21 +172,19 @@ TEST_F(Hostile, AnUnfinishedRunIsNotCompressed) {
   EXPECT_FALSE(std::filesystem::exists(folder_.file("open.sqlite.xz")));
 }
 
-TEST_F(Hostile, ListingSurvivesBadFiles) {
-  std::filesystem::create_directory(folder_.file("sub"));
-  compress_run(path_, folder_.file("sub/b.sqlite.xz"));
-  with("bad.sqlite", "rubbish that is no database");
+TEST_F(Hostile, RunFilesAreTakenByNameWithoutTheirJournals) {
+  const std::string plain = with("b.sqlite", "rubbish that is no database");
+  const std::string packed = with("a.sqlite.xz", "rubbish");
+  with("b.sqlite-wal", "journal");
   with("other.txt", "no run");
-  const auto runs = list_runs(folder_.path());
-  ASSERT_EQ(runs.size(), 3U);
-  EXPECT_NE(runs[0].problem, "");
-  EXPECT_EQ(runs[1].problem, "");
-  EXPECT_EQ(runs[1].run_id, "20261129T150000Z-0badcafe");
-  EXPECT_EQ(runs[1].state, record::RunState::kFinished);
-  ASSERT_EQ(runs[1].words.size(), 1U);
-  EXPECT_EQ(runs[1].words[0], (std::pair<std::string, std::string>("w1", "improved")));
-  EXPECT_EQ(runs[2].manifest_id, runs[1].manifest_id);
-  EXPECT_TRUE(list_runs(folder_.file("absent")).empty());
+  std::filesystem::create_directory(folder_.file("folder.sqlite"));
+  std::filesystem::create_directory(folder_.file("below"));
+  with("below/c.sqlite", "of another folder");
+  std::filesystem::remove(path_);
+  EXPECT_THAT(run_files_in(folder_.path()), ::testing::ElementsAre(packed, plain));
+  EXPECT_TRUE(run_files_in(folder_.file("absent")).empty());
+  EXPECT_EQ(run_stem(packed), "a");
+  EXPECT_EQ(run_stem(plain), "b");
 }
 
 TEST(Migration, StepsRunInOrderAndOnce) {

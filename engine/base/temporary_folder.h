@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace abba::evidence {
+namespace abba::base {
 
+// Where TMPDIR says, else where the system keeps temporary files.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws Error(kBroken) if it cannot be made
@@ -21,4 +22,4 @@ class TemporaryFolder {
   std::string path_;
 };
 
-}  // namespace abba::evidence
+}  // namespace abba::base
