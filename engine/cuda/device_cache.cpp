@@ -2,8 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"

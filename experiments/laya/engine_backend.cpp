@@ -217,8 +217,8 @@ DeviceTimer device_timer(ops::Backend& backend) {
   };
 }
 
-DeviceFlush device_flush(const ops::Backend& backend) {
-  return backend.name() == "cuda" ? cuda_flush() : DeviceFlush{};
+DeviceFlush device_flush(const EngineSettings& settings) {
+  return is_cuda(settings) ? cuda_flush() : DeviceFlush{};
 }
 
 void print_pinned_rows(const ops::Backend& backend) {

@@ -39,15 +39,15 @@ std::vector<ProvedLevel> prove_exactness(const EngineSettings& settings, std::in
 using DeviceTimer = std::function<double(const std::function<void()>& issue)>;
 DeviceTimer device_timer(ops::Backend& backend);
 
-// The cache of the device that a backend runs on, emptied between two requests: by DeviceCache for
-// a GPU. Throws Error(kBroken) if it cannot be.
+// The cache of a GPU, the current device of the calling thread, emptied between two requests.
 struct DeviceFlush {
   std::function<void()> flush;
   std::function<double()> walk_ns;  // over a small memory that a flush does not touch
   double flushed_bytes = 0;
 };
-// No function in it for the CPU, whose caches the worker kit empties.
-DeviceFlush device_flush(const ops::Backend& backend);
+// No function in it for the CPU, whose caches the worker kit empties. Throws Error(kBroken) if the
+// device's cannot be.
+DeviceFlush device_flush(const EngineSettings& settings);
 
 // Prints lines for the committed table of matrix product algorithms: every product `backend` has
 // planned, timed. Each is preceded by a comment with its times. Throws Error(kBadInput) for the

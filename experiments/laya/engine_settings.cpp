@@ -151,6 +151,12 @@ void check_factors(const std::set<std::string>& named, const std::string& backen
   }
 }
 
+std::set<std::string> names_of(const std::map<std::string, std::string>& levels) {
+  std::set<std::string> names;
+  for (const auto& [factor, level] : levels) names.insert(factor);
+  return names;
+}
+
 std::map<std::string, std::string> choices_map(const ops::Choices& choices,
                                                const std::string& backend) {
   std::map<std::string, std::string> levels;

@@ -32,8 +32,11 @@ base::Json settings_json(const EngineSettings& settings);
 
 // Levels by factor name laid over the defaults. Throws Error(kBadInput) for unknown names.
 ops::Choices read_choices(const std::map<std::string, std::string>& levels);
-// Throws Error(kBadInput) if one of the factors named belongs to another backend.
+// Throws Error(kBadInput) if one of the factors named, at whatever level, belongs to another
+// backend.
 void check_factors(const std::set<std::string>& named, const std::string& backend);
+// The factors of `levels`.
+std::set<std::string> names_of(const std::map<std::string, std::string>& levels);
 // The levels of the factors that the backend has.
 std::map<std::string, std::string> choices_map(const ops::Choices& choices,
                                                const std::string& backend);

@@ -306,13 +306,11 @@ void LayaWorker::flush_caches() {
 }
 
 abba_worker::FlushCheck LayaWorker::check_flush() {
-  if (settings_.backend == "cpu") return Worker::check_flush();
-  if (!device_flush_.flush) device_flush_ = device_flush(*selected_->loaded->backend);
-  device_flush_.walk_ns();
-  double warm = device_flush_.walk_ns();
-  for (int i = 0; i < 2; ++i) warm = std::min(warm, device_flush_.walk_ns());
-  flush_caches();
-  return {"L2 of the GPU", device_flush_.flushed_bytes, warm, device_flush_.walk_ns()};
+  if (!device_flush_.flush) device_flush_ = device_flush(settings_);
+  if (!device_flush_.flush) return Worker::check_flush();
+  return abba_worker::flush_check(
+      "L2 of the GPU", device_flush_.flushed_bytes, [this] { return device_flush_.walk_ns(); },
+      [this] { flush_caches(); });
 }
 
 // What a client would read of the rows.

@@ -141,9 +141,7 @@ void time_forward(const TimeForward& options) {
   settings.cpu.precision = ops::precision_by_name(options.precision);
   const auto levels = levels_of(options.factors);
   settings.cpu.choices = read_choices(levels);
-  std::set<std::string> named;
-  for (const auto& [factor, level] : levels) named.insert(factor);
-  check_factors(named, settings.backend);
+  check_factors(names_of(levels), settings.backend);
   const auto real = make_backend(settings);
   RecordingBackend backend(*real);
   model::Network network(checkpoint.config, checkpoint.file, backend);

@@ -288,7 +288,8 @@ class CommandLine {
             "One row for each rule of abba.worker/1: ok, broken, or not checked and\n"
             "why. Exit 7 if a rule is broken, 2 if the worker needs more to be tried.");
     check->add_option("--input", options_.input, "a workload input to try, as JSON");
-    check->add_option("--boundary", options_.boundary, "the boundary to time it at");
+    check->add_option("--boundary", options_.boundary,
+                      "the boundary to time it at (else none is named)");
     check->add_option("--settings", options_.settings, "settings to load with, a JSON object");
     check->add_option("--file", options_.files, "a file to load with; may be repeated")
         ->type_name("NAME=PATH")

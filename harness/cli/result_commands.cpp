@@ -179,6 +179,7 @@ int beside_command(const Options& options) {
   if (!options.out.empty()) {
     refuse_to_overwrite(options.out);
   }
+  std::error_code ignored;
   if (fs::equivalent(options.words[0], options.words[1], ignored)) {
     throw Error(ErrorCode::kBadInput, options.words[1],
                 "is named twice; name two runs, one under each plan");

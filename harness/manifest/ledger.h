@@ -26,7 +26,7 @@ struct LedgerReading {
   std::vector<std::string> heads;           // digests that no event names as parent
   std::vector<std::string> problems;  // damaged files, wrong digests or names, an event that stands
                                       // twice, missing parents; each with the file's name
-  std::vector<std::string> missing;      // digests of the missing parents among the problems
+  std::vector<std::string> missing;   // digests of the missing parents among the problems
   std::vector<AcknowledgedLoss> losses;  // of events that are still gone; no problems
   [[nodiscard]] bool holds(const std::string& digest) const;
   [[nodiscard]] bool acknowledges(const std::string& digest) const;  // as one of its losses

@@ -77,8 +77,8 @@ std::string_view name(Phase value) {
 }
 
 std::string_view name(LedgerEventKind value) {
-  static constexpr std::string_view kNames[] = {"registered",   "bound",     "run-started",
-                                                "run-finished", "withdrawn", "anchored",
+  static constexpr std::string_view kNames[] = {"registered",       "bound",     "run-started",
+                                                "run-finished",     "withdrawn", "anchored",
                                                 "loss-acknowledged"};
   return pick(kNames, static_cast<int>(value));
 }

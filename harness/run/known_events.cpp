@@ -20,8 +20,8 @@ void require_known_events(const manifest::LedgerReading& ledger,
     }
     if (!missing.empty()) {
       throw base::Error(base::ErrorCode::kMismatch, file.string(),
-                        "knew " + manifest::event_names(missing) +
-                            ", which the ledger lacks; " + std::string(manifest::kLossAdvice));
+                        "knew " + manifest::event_names(missing) + ", which the ledger lacks; " +
+                            std::string(manifest::kLossAdvice));
     }
   }
 }

@@ -215,6 +215,17 @@ struct FlushCheck {
   double warm_ns = 0, cold_ns = 0;
 };
 
+// `walk()`: nanoseconds of one walk over a small memory that only `flush_all()` puts out of the
+// cache. Warm is the least of three walks after a first one.
+template <typename Walk, typename Flush>
+FlushCheck flush_check(const std::string& cache, double bytes, Walk walk, Flush flush_all) {
+  walk();
+  double warm = walk();
+  for (int i = 0; i < 2; ++i) warm = std::min(warm, static_cast<double>(walk()));
+  flush_all();
+  return {cache, bytes, warm, walk()};
+}
+
 // Empties the caches of the CPU it runs on by streaming through twice the last level's size.
 class HostCaches {
  public:
@@ -223,11 +234,9 @@ class HostCaches {
   // `flush_all`: the worker's own flush, which is what is checked.
   template <typename Flush>
   FlushCheck check(Flush flush_all) {
-    walk();
-    double warm = walk();
-    for (int i = 0; i < 2; ++i) warm = std::min(warm, walk());
-    flush_all();
-    return {"last-level cache of the CPU", static_cast<double>(stream_.size()), warm, walk()};
+    return flush_check(
+        "last-level cache of the CPU", static_cast<double>(stream_.size()),
+        [this] { return walk(); }, flush_all);
   }
   static std::int64_t last_level_bytes();
 

@@ -31,6 +31,7 @@ class Suite {
     for (const auto& probes : {hello_probes(), load_probes(), prepare_probes(), slot_probes(),
                                output_probes(), ending_probes()}) {
       for (const Probe& probe : probes) judge(probe);
+      require_declared(bench_.options.boundary);
     }
     for (const std::string_view rule : kOfEveryAnswer) decide(rule, Conformance::kOk, "");
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -40,6 +41,18 @@ class Suite {
   }
 
  private:
+  // A boundary that the caller made up is no breach of the worker's.
+  void require_declared(const std::string& boundary) const {
+    if (boundary.empty()) return;
+    std::string declared;
+    for (const record::BoundaryDecl& known : bench_.hello.boundaries) {
+      if (known.name == boundary) return;
+      declared += (declared.empty() ? "" : ", ") + known.name;
+    }
+    throw base::Error(
+        base::ErrorCode::kBadInput, "--boundary",
+        "names \"" + boundary + "\", which this worker does not declare; it has " + declared);
+  }
   std::size_t index(std::string_view rule) const {
     const auto found = std::find_if(rows_.begin(), rows_.end(),
                                     [&](const ConformanceRow& row) { return row.rule == rule; });

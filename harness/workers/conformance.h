@@ -22,12 +22,12 @@ struct ConformanceRow {
 };
 
 struct ConformanceOptions {
-  double timeout_s = 30;            // per message
-  std::string device = "none";      // of every load message
-  bool require_device = false;      // the load reply must name a device's UUID
-  std::string workload_input_json;  // to try; empty = the example of hello
-  std::string boundary;             // to prepare and time it at; empty = the first of hello
-  base::Json settings;              // of every load message; null = none
+  double timeout_s = 30;                     // per message
+  std::string device = "none";               // of every load message
+  bool require_device = false;               // the load reply must name a device's UUID
+  std::string workload_input_json;           // to try; empty = the example of hello
+  std::string boundary;                      // to prepare and time it at; empty = none is named
+  base::Json settings;                       // of every load message; null = none
   std::map<std::string, std::string> files;  // likewise: name -> path
 };
 

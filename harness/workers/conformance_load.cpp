@@ -1,4 +1,6 @@
 // Rules about load and prepare.
+#include <algorithm>
+
 #include "harness/workers/conformance_probe.h"
 #include "harness/workers/messages.h"
 
@@ -25,21 +27,25 @@ std::string load_valid(Bench& bench) {
   return "";
 }
 
-// With these settings the factor may have nothing to act on; then no level of it can be asked for.
+// With these settings the factor may have nothing to act on: then each of its levels is refused,
+// with the factor's name.
 bool is_refused_by_name(Bench& bench, const record::FactorDecl& factor) {
-  record::LoadRequest request = bench.defaults();
-  request.factors[factor.name] = factor.default_level;
   bench.forget();
-  return answer_type(bench.shared().ask_or_error(load_request(request))) == "error";
+  return std::all_of(factor.levels.begin(), factor.levels.end(), [&](const auto& level) {
+    record::LoadRequest request = bench.defaults();
+    request.factors[factor.name] = level.name;
+    const Json answer = bench.shared().ask_or_error(load_request(request));
+    return answer_type(answer) == "error" && answer.dump().find(factor.name) != std::string::npos;
+  });
 }
 
 std::string default_levels_in_effect(Bench& bench) {
   if (bench.hello.factors.empty()) throw NotDeclared{"no factors"};
-  int without = 0;
+  std::string lacking;
   for (const record::FactorDecl& factor : bench.hello.factors) {
     const auto level = bench.loaded.factors.find(factor.name);
     if (level == bench.loaded.factors.end() && is_refused_by_name(bench, factor)) {
-      ++without;
+      lacking += (lacking.empty() ? "" : ", ") + factor.name;
       continue;
     }
     const std::string found = level == bench.loaded.factors.end() ? "nothing" : level->second;
@@ -49,8 +55,7 @@ std::string default_levels_in_effect(Bench& bench) {
                    ""};
     }
   }
-  return without == 0 ? ""
-                      : std::to_string(without) + " factors have no effect with these settings";
+  return lacking.empty() ? "" : "without effect under these settings: " + lacking;
 }
 
 std::string levels_in_effect(Bench& bench) {

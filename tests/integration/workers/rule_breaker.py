@@ -1,7 +1,7 @@
 """A worker that breaks exactly one rule of abba.worker/1: rule_breaker.py [RULE].
 
 Without a rule it keeps them all; "no-example" and "needs-file" keep them too, but want something of their
-user. Each entry of BREAKS is one rule's breach: a function of the session, the message and the answer that
+user, and so does "a-factor-refused". Each entry of BREAKS is one rule's breach: a function of the session, the message and the answer that
 the kit gave, which returns the answer to give instead.
 """
 
@@ -166,6 +166,14 @@ BREAKS = {
     "load-valid": ("load", members(settings=[])),
     "default-levels-in-effect": ("load", lambda session, message, answer: dict(
         answer, factors=dict(answer["factors"], **({} if message.get("factors") else {"loop": "fast"})))),
+    # Left out though its levels can be asked for.
+    "a-factor-left-out": ("load", lambda session, message, answer: dict(
+        answer, factors={name: level for name, level in answer["factors"].items() if name != "loop"})),
+    # Left out, and refused if it is asked for.
+    "a-factor-refused": ("load", lambda session, message, answer: (
+        {"error": {"code": "unknown_factor", "message": "loop does nothing here"}}
+        if "loop" in (message.get("factors") or {}) else dict(
+            answer, factors={name: level for name, level in answer["factors"].items() if name != "loop"}))),
     "levels-in-effect": ("load", members(factors={"loop": "plain", "pace": "slow"})),
     "settings-in-effect": ("load", members(settings={})),
     "device-named": ("load", members(device=None)),

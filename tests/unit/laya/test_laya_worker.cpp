@@ -116,6 +116,34 @@ TEST_F(LayaWorkerTest, PrecisionChangesBits) {
       answer(*loaded({}), R"({"fixture": "short_1"})").at("logits"));
 }
 
+TEST_F(LayaWorkerTest, AFileThatIsNotThereIsRefusedAtLoadAlsoIfNoWorkloadUsesIt) {
+  LayaWorker worker;
+  abba_worker::LoadRequest request;
+  request.files = {{"checkpoint", checkpoint_dir()},
+                   {"never used", checkpoint_dir() + "/no_such_folder"}};
+  abba_worker::LoadReply reply;
+  try {
+    worker.load(request, reply);
+    FAIL();
+  } catch (const abba_worker::Refused& refused) {
+    EXPECT_NE(std::string(refused.what()).find("files.never used"), std::string::npos)
+        << refused.what();
+  }
+}
+
+TEST_F(LayaWorkerTest, AFactorThatTheBackendLacksIsRefusedByNameAndLeftOutOtherwise) {
+  LayaWorker worker;
+  abba_worker::LoadRequest request;
+  request.files = {{"checkpoint", checkpoint_dir()}};
+  request.factors = {{"upload", "grouped"}};
+  abba_worker::LoadReply reply;
+  worker.load(request, reply);  // filled in, not named
+  EXPECT_EQ(reply.factors.count("upload"), 0U);
+  EXPECT_EQ(reply.factors.count("rope"), 1U);
+  request.named = {"upload"};
+  EXPECT_THROW(worker.load(request, reply), base::Error);
+}
+
 TEST_F(LayaWorkerTest, WhatCannotBeDoneIsRefused) {
   const auto worker = loaded({});
   abba_worker::Workload workload;

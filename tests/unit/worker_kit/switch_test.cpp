@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "harness/worker_kit/abba_worker.h"
@@ -18,6 +19,7 @@ struct Switched : abba_worker::Worker {
   int flushes = 0;
   bool can_flush = true;
   float answer = 0;
+  std::set<std::string> named;
 
   abba_worker::Description describe() override {
     abba_worker::Description about{"switched", "1"};
@@ -25,6 +27,9 @@ struct Switched : abba_worker::Worker {
     about.stages = {"answer"};
     about.flushes = can_flush;
     return about;
+  }
+  void load(const abba_worker::LoadRequest& request, abba_worker::LoadReply&) override {
+    named = request.named;
   }
   abba_worker::Prepared prepare(const abba_worker::Workload&) override {
     expose("answer", {1}, &answer);
@@ -71,6 +76,20 @@ TEST_F(SwitchTest, WhatIsNotHotOrNotThereIsRefused) {
   EXPECT_EQ(slot(R"(,"factors":{"pace":"fast"})")["error"]["code"].text(), "unknown_level");
   EXPECT_EQ(slot(R"(,"factors":{"step":"fast"})")["error"]["code"].text(), "unknown_factor");
   EXPECT_EQ(worker_.switches, 0);
+}
+
+TEST_F(SwitchTest, IfOneFactorIsRefusedNoneIsSwitched) {
+  EXPECT_EQ(slot(R"(,"factors":{"pace":"quick","loop":"fast"})")["error"]["code"].text(),
+            "not_hot");
+  EXPECT_EQ(worker_.switches, 0);
+  EXPECT_EQ(worker_.level("pace"), "slow");
+}
+
+TEST_F(SwitchTest, AWorkerSeesWhichFactorsWereNamed) {
+  ask(R"({"type":"load"})");
+  EXPECT_TRUE(worker_.named.empty()) << "defaults are filled in, not named";
+  ask(R"({"type":"load","factors":{"loop":"plain"}})");
+  EXPECT_EQ(worker_.named, std::set<std::string>{"loop"});
 }
 
 TEST_F(SwitchTest, CachesAreFlushedBeforeEveryRequestAndOutsideItsTime) {

@@ -109,6 +109,27 @@ TEST_F(Conformity, FilesThatOnlyTheUserKnowsAreAskedFor) {
   EXPECT_EQ(conformance(breaker("needs-file"), options_).missing, "");
 }
 
+TEST_F(Conformity, AFactorMayBeLeftOutOnlyIfItIsRefusedByName) {
+  const ConformanceReport report = conformance(breaker("a-factor-left-out"), options_);
+  EXPECT_EQ(name(row(report, "default-levels-in-effect").state), "broken");
+  EXPECT_THAT(row(report, "default-levels-in-effect").detail, HasSubstr("loop"));
+  const ConformanceReport refused = conformance(breaker("a-factor-refused"), options_);
+  EXPECT_EQ(name(row(refused, "default-levels-in-effect").state), "ok");
+  EXPECT_THAT(row(refused, "default-levels-in-effect").detail, HasSubstr("loop"));
+}
+
+TEST_F(Conformity, ABoundaryThatIsNotDeclaredIsTheCallersMistake) {
+  options_.boundary = "inner";
+  EXPECT_EQ(conformance(breaker("nothing"), options_).count(Conformance::kBroken), 0);
+  options_.boundary = "outer";
+  try {
+    conformance(breaker("nothing"), options_);
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("request, inner"));
+  }
+}
+
 TEST_F(Conformity, NeedsSomethingToStart) {
   EXPECT_THROW(conformance({"/no/such/worker"}), base::Error);
 }
