@@ -101,18 +101,6 @@ class EqualRuns {
       check.count += misses_zero(judge_at_looks(run, {all}, Claim::kFaster, false).plain95);
     }
     result.checks.push_back(check);
-    const int real = static_cast<int>(stored_.runs.size());
-    Check as_run{"intervals-as-run",
-                 "A/A runs as they were run had a plain 95 % interval without zero (only told)",
-                 0,
-                 real,
-                 0,
-                 real};
-    for (const RunRecord& run : stored_.runs) {
-      const int all = stats::complete_passes(run);
-      as_run.count += misses_zero(judge_at_looks(run, {all}, Claim::kFaster, false).plain95);
-    }
-    result.checks.push_back(as_run);
   }
 
   void law(Result& result) const {

@@ -59,9 +59,17 @@ std::string machine_class(const std::vector<record::Identity>& identity) {
   if (!device.empty()) {
     return device;
   }
-  const std::string model = folder_name(value_of(identity, "cpu", "model name"));
-  return (model.empty() ? "unknown-cpu" : model) + "-" +
-         std::to_string(cpus_in(value_of(identity, "cpu", "online"))) + "-cpus";
+  std::string name = folder_name(value_of(identity, "cpu", "model name"));
+  if (name.empty()) {
+    name = "unknown-cpu";
+  }
+  // Virtual machines hide the product behind one name; these numbers tell the generations apart.
+  const std::string family = folder_name(value_of(identity, "cpu", "cpu family"));
+  const std::string model = folder_name(value_of(identity, "cpu", "model"));
+  if (!family.empty() && !model.empty()) {
+    name += "-family-" + family + "-model-" + model;
+  }
+  return name + "-" + std::to_string(cpus_in(value_of(identity, "cpu", "online"))) + "-cpus";
 }
 
 }  // namespace abba::calibration

@@ -57,17 +57,17 @@ void add_blocks(const record::RunRecord& run, const std::string& workload, Pool&
   const stats::Measure measure = stats::primary_measure(run);
   for (const record::Pass* pass : stats::counted_passes(run)) {
     std::vector<double> contrasts;
-    for (const record::Block& block : pass->blocks) {
+    for (const record::Block* block : stats::clean_blocks(*pass, workload)) {
       double contrast = 0;
-      if (block.workload != workload || !block.taint.empty() || block.slots.empty() ||
-          !block_contrast(block, measure, contrast)) {
+      if (!block_contrast(*block, measure, contrast)) {
         continue;
       }
       contrasts.push_back(contrast);
       pool.block_s.push_back(
-          static_cast<double>(block.slots.back().end_ns - block.slots.front().start_ns) / kNsPerS);
-      for (const record::Slot& slot : block.slots) {
-        for (const double value : stats::slot_values(slot, block, measure).values) {
+          static_cast<double>(block->slots.back().end_ns - block->slots.front().start_ns) /
+          kNsPerS);
+      for (const record::Slot& slot : block->slots) {
+        for (const double value : stats::slot_values(slot, *block, measure).values) {
           pool.request_ns.push_back(value);
         }
       }
@@ -80,9 +80,7 @@ void add_blocks(const record::RunRecord& run, const std::string& workload, Pool&
 void add_starts(const record::RunRecord& run, Pool& pool) {
   std::map<int, double> by_pass;
   for (const record::WorkerProcess& worker : run.workers) {
-    for (const auto& [what, ns] : worker.setup_ns) {
-      by_pass[worker.pass] += worker.pass < 0 ? 0 : ns / kNsPerS;
-    }
+    by_pass[worker.pass] += ready_seconds(worker);
   }
   for (const auto& [pass, seconds] : by_pass) {
     if (pass >= 0 && seconds > 0) {
@@ -106,6 +104,14 @@ WorkloadNoise finished(Pool pool) {
 }
 
 }  // namespace
+
+double ready_seconds(const record::WorkerProcess& worker) {
+  double seconds = 0;
+  for (const auto& [what, ns] : worker.setup_ns) {
+    seconds += ns / kNsPerS;
+  }
+  return seconds;
+}
 
 std::string subject_of(const record::Manifest& manifest) {
   std::string text = manifest.settings.canonical();
@@ -141,15 +147,12 @@ std::vector<WorkloadNoise> noise_of(const std::vector<record::RunRecord>& runs) 
       const Key key{verdict.workload, verdict.boundary, subject, protocol.order, protocol.blocks};
       if (pools.count(key) == 0) {
         order.push_back(key);
-        pools[key].noise = {verdict.workload, subject,        run.manifest.id,
+        pools[key].noise = {verdict.workload, subject,        {},
                             verdict.boundary, protocol.order, protocol.blocks};
       }
       Pool& pool = pools[key];
       ++pool.noise.runs;
-      if (("," + pool.noise.manifests + ",").find("," + run.manifest.id + ",") ==
-          std::string::npos) {
-        pool.noise.manifests += "," + run.manifest.id;
-      }
+      pool.noise.manifests.insert(run.manifest.id);
       pool.noise.passes += static_cast<int>(verdict.pass_effects.size());
       add_squares(verdict.pass_effects, pool.pass_squares, pool.pass_freedom);
       add_blocks(run, verdict.workload, pool);

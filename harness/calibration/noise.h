@@ -2,6 +2,7 @@
 // plans; no margin and no verdict is ever made of it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace abba::calibration {
 // Of one workload of one subject under one order and number of blocks, pooled over runs.
 struct WorkloadNoise {
   std::string workload;
-  std::string subject;    // what was measured: see subject_of
-  std::string manifests;  // ids of the experiments, comma separated
+  std::string subject;              // what was measured: see subject_of
+  std::set<std::string> manifests;  // ids of the experiments
   std::string boundary;
   record::Order order = record::Order::kAbbaBaab;
   int blocks = 0;  // a pass
@@ -25,6 +26,9 @@ struct WorkloadNoise {
   double block_s = 0;     // seconds of one block (median)
   double request_ns = 0;  // median of all measured requests
 };
+
+// Seconds that a worker took to become ready, by its own account; 0 if it gave none.
+[[nodiscard]] double ready_seconds(const record::WorkerProcess& worker);
 
 // Settings, files and worker of a manifest as one text: A/A runs of the same subject measured the
 // same program on the same data.

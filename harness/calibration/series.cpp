@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/stats/estimators.h"
+#include "harness/stats/measured.h"
 
 namespace abba::calibration {
 namespace {
@@ -73,12 +74,9 @@ Series drift(const SeriesOptions& options, const Request& request) {
 Request request_of(const record::RunRecord& run) {
   Request request;
   std::vector<double> durations;
-  for (const record::Pass& pass : run.passes) {
-    if (pass.phase != record::Phase::kMeasured || pass.superseded) {
-      continue;
-    }
+  for (const record::Pass* pass : stats::counted_passes(run)) {
     double samples = 0;
-    for (const record::Block& block : pass.blocks) {
+    for (const record::Block& block : pass->blocks) {
       for (const record::Slot& slot : block.slots) {
         samples += static_cast<double>(slot.samples.size());
         for (const record::Sample& sample : slot.samples) {

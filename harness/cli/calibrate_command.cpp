@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "harness/calibration/calibration_record.h"
+#include "harness/calibration/machine_class.h"
 #include "harness/calibration/series.h"
 #include "harness/cli/calibration_files.h"
 #include "harness/cli/commands.h"
@@ -73,7 +74,7 @@ class Calibration {
     with_.runs = options.runs;
     with_.quick = options.quick;
     with_.on_device = loaded_.manifest.device.wanted != "none";
-    class_ = machine_class_here(loaded_.manifest.device);
+    class_ = machine_class_of(options.machine_class, loaded_.manifest.device);
     // A quick one shows that the machinery works and is no record that a report may cite.
     folder_ = options.quick ? loaded_.project.root / ".abba" / "calibration" / class_
                             : calibration_folder(loaded_.project, class_);
@@ -115,13 +116,23 @@ class Calibration {
     return stored;
   }
 
-  // A run that did not finish, or of another manifest, stays where it is and counts nowhere.
+  // Why a run cannot count here; empty = it can.
+  [[nodiscard]] std::string unfit(const record::RunRecord& run, const std::string& digest) const {
+    if (run.state != record::RunState::kFinished) {
+      return "it did not finish";
+    }
+    if (manifest::digest(run.manifest) != digest) {
+      return "it ran another manifest";
+    }
+    const std::string of_run = calibration::machine_class(run.identity);
+    return of_run == class_ ? "" : "its machine is of class " + of_run;
+  }
+
+  // A run that does not fit stays where it is and counts nowhere.
   void take(const fs::path& file, const std::string& digest, StoredSeries& stored) {
     record::RunRecord run = store::read_run(file.string());
-    if (run.state != record::RunState::kFinished || manifest::digest(run.manifest) != digest) {
-      complain(shown_path(file, loaded_.project) + " is passed over: " +
-               (run.state == record::RunState::kFinished ? "it ran another manifest"
-                                                         : "it did not finish"));
+    if (const std::string why = unfit(run, digest); !why.empty()) {
+      complain(shown_path(file, loaded_.project) + " is passed over: " + why);
       return;
     }
     digests_.push_back({stored.series.name,

@@ -50,6 +50,21 @@ std::string machine_class_here(const record::DeviceWish& wish) {
   return calibration::machine_class(identity);
 }
 
+std::string machine_class_of(const std::string& named, const record::DeviceWish& wish) {
+  if (named.empty()) {
+    return machine_class_here(wish);
+  }
+  const bool is_class = std::all_of(named.begin(), named.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (!is_class) {
+    throw base::Error(base::ErrorCode::kBadInput, "--class " + named,
+                      "is no machine class; give the name of a folder below results/calibration, "
+                      "such as nvidia-h200");
+  }
+  return named;
+}
+
 fs::path calibration_folder(const manifest::Project& project, const std::string& machine_class) {
   return project.root / "results" / "calibration" / machine_class;
 }

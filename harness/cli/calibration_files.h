@@ -16,6 +16,10 @@ namespace abba::cli {
 // The class of this host, with the device that the wish would choose.
 std::string machine_class_here(const record::DeviceWish& wish);
 
+// The class that a person named; this host's if `named` is empty. Throws Error(kBadInput) for what
+// is no class, since it becomes a folder's name.
+std::string machine_class_of(const std::string& named, const record::DeviceWish& wish);
+
 // results/calibration/CLASS.
 std::filesystem::path calibration_folder(const manifest::Project& project,
                                          const std::string& machine_class);

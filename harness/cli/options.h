@@ -18,7 +18,7 @@ struct Options {
   double request_ms = 0;           // plan: how long one request takes, 0 = unknown
   double start_s = 0;              // plan: how long a worker takes to start, 0 = unknown
   double effect_percent = 0;       // power: the effect wanted, 0 = the usual ones
-  std::string machine_class;       // power: empty = this machine's
+  std::string machine_class;       // power, calibrate: empty = this machine's
   std::string supersede;           // register
   bool do_register = false;        // run --register
   bool exploratory = false;        // run

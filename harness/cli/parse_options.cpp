@@ -181,9 +181,8 @@ class CommandLine {
   void power_command() {
     CLI::App* power = add(
         "power", "what a plan can see, from stored A/A runs",
-        "The effect that the planned passes find and the passes that an effect needs, at 80 and\n"
-        "90 % power, from the A/A runs of this machine class below results/. Without a manifest:\n"
-        "`standard` on one workload.");
+        "Effects that the planned passes find and passes that effects need, at 80 and 90 % power,\n"
+        "from this machine class's A/A runs. Without a manifest: `standard` on one workload.");
     power->add_option("manifest", options_.manifest, "the experiment's JSON file");
     power->add_option("--effect", options_.effect_percent, "the effect wanted, in per cent")
         ->check(CLI::Validator(positive_number, ""));
@@ -196,9 +195,8 @@ class CommandLine {
     CLI::App* calibrate = with_manifest(
         "calibrate", "measure the harness itself on this machine",
         "Takes an A/A manifest of one workload under standard. Runs it as it is and with effects\n"
-        "that the workers inject, into results/calibration/CLASS/, relabels stored passes, and\n"
-        "writes a record that reports cite. Stop it at any time; the same command goes on (exit 6\n"
-        "while runs are missing, 7 if the calibration does not hold).");
+        "that workers inject, into results/calibration/CLASS/, relabels stored passes, writes a\n"
+        "record that reports cite; if stopped it goes on (exit 6: runs are missing, 7: fails).");
     calibrate->add_flag("--quick", options_.quick,
                         "few runs, kept in .abba/, that no report cites: to "
                         "see that it works");
@@ -207,7 +205,9 @@ class CommandLine {
     calibrate->add_option("--runs", options_.runs, "of the A/A series and of the largest effect")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    calibrate->add_flag("--no-runs", options_.no_runs, "judge what is stored, measure nothing");
+    auto* stored = calibrate->add_flag("--no-runs", options_.no_runs, "judge what is stored only");
+    calibrate->add_option("--class", options_.machine_class, "of another class, as in power")
+        ->needs(stored);
     calibrate->add_flag("--record-now", options_.record_now,
                         "write the record though runs are missing; it says how many there are");
     calibrate->add_flag("--json", options_.json, "for programs");

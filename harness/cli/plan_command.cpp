@@ -51,16 +51,12 @@ struct Guess {
   std::string request_from;
 };
 
-// Seconds that one worker took to become ready, by its own account; 0 = none says.
+// Seconds that one worker took to become ready, the median of those that say; 0 = none says.
 double start_seconds(const record::RunRecord& run) {
   std::vector<double> seconds;
   for (const record::WorkerProcess& worker : run.workers) {
-    double sum = 0;
-    for (const auto& [what, ns] : worker.setup_ns) {
-      sum += ns / 1e9;
-    }
-    if (sum > 0) {
-      seconds.push_back(sum);
+    if (const double ready = calibration::ready_seconds(worker); ready > 0) {
+      seconds.push_back(ready);
     }
   }
   return seconds.empty() ? 0 : stats::median(std::move(seconds));
@@ -96,7 +92,8 @@ void take_from_noise(const record::Manifest& manifest, const NoiseBudget& budget
       continue;
     }
     guess.assumptions.request_ns[workload.id] = noise->request_ns;
-    guess.request_from = "A/A runs of " + noise->manifests;
+    guess.request_from =
+        "A/A runs of " + base::join({noise->manifests.begin(), noise->manifests.end()}, ", ");
     if (noise->pass_s > 0) {
       guess.assumptions.worker_start_s = noise->pass_s / 2;
       guess.start_from = guess.request_from;

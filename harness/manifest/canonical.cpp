@@ -133,6 +133,8 @@ Json expand_protocol(const record::Protocol& protocol) {
                               {"idle_gap_ms", protocol.idle_gap_ms},
                               {"limits", expand_time_limits(protocol.limits)}});
   if (protocol.arrival == record::Arrival::kPaced) object.set("interval_ms", protocol.interval_ms);
+  // As in digests from before the key existed.
+  if (protocol.workload_order) object.set("workload_order", named(*protocol.workload_order));
   return object;
 }
 

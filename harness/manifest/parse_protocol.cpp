@@ -118,6 +118,14 @@ void read_seed(const Section& section, Protocol& protocol) {
   protocol.seed = static_cast<std::uint64_t>(seed);
 }
 
+// Absent where it says what the plan does anyway, as in manifests from before the key existed.
+void read_workload_order(const Section& section, Protocol& protocol) {
+  const record::WorkloadOrder usual = record::default_workload_order(protocol);
+  record::WorkloadOrder order = usual;
+  section.choice("workload_order", order);
+  if (order != usual) protocol.workload_order = order;
+}
+
 void read_arrival(const Section& section, Protocol& protocol) {
   section.choice("arrival", protocol.arrival);
   section.number("interval_ms", 0.001, 3'600'000, protocol.interval_ms);
@@ -155,6 +163,7 @@ void read_protocol(const Section& top, record::Manifest& manifest) {
   section.whole("blocks", 1, 1000, protocol.blocks);
   section.choice("workers", protocol.workers);
   section.choice("order", protocol.order);
+  read_workload_order(section, protocol);
   section.choice("placement", protocol.placement);
   const std::string* cache = section.choice_word("cache", {"warm", "flush-l2"});
   if (cache != nullptr) protocol.cache = *cache;

@@ -38,13 +38,8 @@ std::string random_order(base::Random& random) {
   return {letters.begin(), letters.end()};
 }
 
-bool two_letters(const record::Protocol& protocol) {
-  return protocol.order == Order::kAbBa ||
-         (protocol.order == Order::kInterleaved && protocol.preset == record::Preset::kTwoPass);
-}
-
 std::string slot_order(const record::Protocol& protocol, bool a_first, base::Random& random) {
-  if (two_letters(protocol)) {
+  if (record::has_two_slot_blocks(protocol)) {
     return a_first ? "AB" : "BA";
   }
   return protocol.order == Order::kRandom ? random_order(random) : (a_first ? "ABBA" : "BAAB");
@@ -52,7 +47,7 @@ std::string slot_order(const record::Protocol& protocol, bool a_first, base::Ran
 
 // The seeds' order is fixed: AB, then BA. Everything else is drawn.
 std::vector<std::vector<bool>> starts_of(const record::Protocol& protocol, base::Random& random) {
-  if (!two_letters(protocol)) {
+  if (!record::has_two_slot_blocks(protocol)) {
     return balanced_starts(protocol.passes, protocol.blocks, random);
   }
   std::vector<std::vector<bool>> starts;
@@ -66,11 +61,22 @@ std::vector<std::vector<bool>> starts_of(const record::Protocol& protocol, base:
   return starts;
 }
 
-std::vector<std::size_t> workload_order(std::size_t count, bool shuffled, base::Random& random) {
-  std::vector<std::size_t> order(count);
+// Of round `round` of blocks, counted through all passes.
+std::vector<std::size_t> workload_order(const record::Manifest& manifest, int round,
+                                        base::Random& random) {
+  std::vector<std::size_t> order(manifest.workloads.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  if (shuffled) {
-    random.shuffle(order);
+  const record::Protocol& protocol = manifest.protocol;
+  switch (protocol.workload_order.value_or(record::default_workload_order(protocol))) {
+    case record::WorkloadOrder::kFixed:
+      break;
+    case record::WorkloadOrder::kRotated:
+      std::rotate(order.begin(), order.begin() + round % static_cast<int>(order.size()),
+                  order.end());
+      break;
+    case record::WorkloadOrder::kRandom:
+      random.shuffle(order);
+      break;
   }
   return order;
 }
@@ -81,7 +87,7 @@ record::PlannedPass feasibility_pass(const record::Manifest& manifest) {
   pass.start_order = "AB";
   const bool interleaved = manifest.protocol.order == Order::kInterleaved;
   for (const auto& workload : manifest.workloads) {
-    const char* order = two_letters(manifest.protocol) ? "AB" : "ABBA";
+    const char* order = record::has_two_slot_blocks(manifest.protocol) ? "AB" : "ABBA";
     pass.blocks.push_back({workload.id, order, interleaved});
   }
   return pass;
@@ -113,7 +119,7 @@ record::Plan make_plan(const record::Manifest& manifest) {
     for (int block = 0; block < protocol.blocks; ++block) {
       const auto b = static_cast<std::size_t>(block);
       for (const std::size_t w :
-           workload_order(manifest.workloads.size(), !two_letters(protocol), random)) {
+           workload_order(manifest, index * protocol.blocks + block, random)) {
         const std::string order = slot_order(protocol, starts[w][p][b], random);
         pass.blocks.push_back({manifest.workloads[w].id, order, interleaved});
       }

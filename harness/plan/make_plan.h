@@ -15,13 +15,15 @@ namespace abba::plan {
 // harness/manifest accepts; passes < 1, blocks < 1 or no workload is our mistake (ABBA_CHECK).
 //
 // `slot_order` of a block, by order of the protocol:
-//   AB/BA        "AB" or "BA", alternating over blocks and passes, pass 0 begins with AB; workloads
-//                in the order declared (the seeds' method)
+//   AB/BA        "AB" or "BA", alternating over blocks and passes, pass 0 begins with AB: the
+//                seeds' method
 //   ABBA/BAAB    random start; equally often each within a pass, and if the number of blocks is odd
 //                within each pair of neighbouring passes
 //   random       two slots of each arm in one of the six orders, equally likely
 //   interleaved  the cycle in which single requests alternate: "ABBA"/"BAAB" as above, or "AB"/"BA"
 //                under two-pass
+// Workloads take turns, a block each, by `workload_order`: as declared, begun one further in every
+// round of blocks, or shuffled in every round.
 record::Plan make_plan(const record::Manifest& manifest);
 
 // Slots a block stores: one a letter, or two (one an arm) when interleaved.

@@ -15,6 +15,7 @@ namespace abba::record {
 enum class Preset { kTwoPass, kStandard, kQuick };
 enum class WorkerReuse { kReuse, kFreshPerPass };
 enum class Order { kAbBa, kAbbaBaab, kRandom, kInterleaved };
+enum class WorkloadOrder { kFixed, kRotated, kRandom };
 enum class Arrival { kBackToBack, kPaced };
 enum class Placement { kBothLoaded, kOneAtATime, kSharedProcess };
 enum class Load { kQuiet, kExpected };
@@ -107,6 +108,8 @@ struct Protocol {
   WorkerReuse workers = WorkerReuse::kFreshPerPass;
   int blocks = 4;  // per workload and pass
   Order order = Order::kAbbaBaab;
+  // In which the workloads of a pass take turns, a block each; absent = default_workload_order.
+  std::optional<WorkloadOrder> workload_order;
   SlotRule slot;
   Arrival arrival = Arrival::kBackToBack;
   double interval_ms = 0;  // of paced arrivals
@@ -119,6 +122,17 @@ struct Protocol {
   double idle_gap_ms = 0;  // pause before each slot, the same for both arms
   Limits limits;
 };
+
+// Blocks of one slot an arm: the seeds' method.
+constexpr bool has_two_slot_blocks(const Protocol& protocol) {
+  return protocol.order == Order::kAbBa ||
+         (protocol.order == Order::kInterleaved && protocol.preset == Preset::kTwoPass);
+}
+
+// As declared under the seeds' method, drawn anew in each round of blocks elsewhere.
+constexpr WorkloadOrder default_workload_order(const Protocol& protocol) {
+  return has_two_slot_blocks(protocol) ? WorkloadOrder::kFixed : WorkloadOrder::kRandom;
+}
 
 struct StageLimit {
   double nrms = -1;  // negative = not limited

@@ -28,6 +28,11 @@ std::string_view name(Order value) {
   return pick(kNames, static_cast<int>(value));
 }
 
+std::string_view name(WorkloadOrder value) {
+  static constexpr std::string_view kNames[] = {"fixed", "rotated", "random"};
+  return pick(kNames, static_cast<int>(value));
+}
+
 std::string_view name(Arrival value) {
   static constexpr std::string_view kNames[] = {"back-to-back", "paced"};
   return pick(kNames, static_cast<int>(value));

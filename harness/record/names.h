@@ -15,6 +15,7 @@ namespace abba::record {
 std::string_view name(Preset value);
 std::string_view name(WorkerReuse value);
 std::string_view name(Order value);
+std::string_view name(WorkloadOrder value);
 std::string_view name(Arrival value);
 std::string_view name(Placement value);
 std::string_view name(Load value);

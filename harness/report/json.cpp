@@ -1,12 +1,15 @@
 // The analysis for programs. Members are only ever added under one schema name.
 #include "engine/base/json.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "harness/record/names.h"
 #include "harness/report/report.h"
+#include "harness/report/supplement.h"
 #include "harness/stats/run_kind.h"
+#include "harness/stats/wording.h"
 
 namespace abba::report {
 namespace {
@@ -77,6 +80,41 @@ Json verdict_json(const record::Verdict& v) {
   return json;
 }
 
+// Beside the verdicts and not in them: a bundle's verdicts are compared whatever build wrote it.
+Json supplement_json(const record::RunRecord& run, const std::string& workload) {
+  Json quantiles = Json::array();
+  for (const ArmQuantile& row : arm_quantiles(run, workload)) {
+    quantiles.push_back(Json::object({{"arm", row.arm},
+                                      {"p", row.estimate.p},
+                                      {"count", row.estimate.count},
+                                      {"value", row.estimate.value},
+                                      {"interval", interval_json(row.estimate.interval)},
+                                      {"needs", row.estimate.needs}}));
+  }
+  const stats::Bootstrap bootstrap = bootstrap_check(run, workload);
+  const bool known_bootstrap = bootstrap.rescaled.estimable();
+  Json controls = Json::array();
+  for (const stats::ControlRow& row : control_rows(run, workload)) {
+    controls.push_back(Json::object({{"span", row.span},
+                                     {"state", control_word(row.state)},
+                                     {"passes", row.passes},
+                                     {"effect", row.effect},
+                                     {"interval", interval_json(row.interval)}}));
+  }
+  return Json::object(
+      {{"workload", workload},
+       {"quantiles", std::move(quantiles)},
+       {"bootstrap",
+        known_bootstrap
+            ? Json::object({{"estimate", std::expm1(bootstrap.estimate)},
+                            {"rescaled", interval_json(stats::to_fraction(bootstrap.rescaled))},
+                            {"percentile", interval_json(stats::to_fraction(bootstrap.percentile))},
+                            {"percentile_may_decide", bootstrap.percentile_may_decide},
+                            {"resamples", kResamples}})
+            : Json()},
+       {"negative_controls", std::move(controls)}});
+}
+
 const char* criterion_name(record::Criterion criterion) {
   switch (criterion) {
     case record::Criterion::kMet:
@@ -140,6 +178,11 @@ std::string json(const record::RunRecord& run, const record::Analysis& analysis,
     verdicts.push_back(verdict_json(verdict));
   }
   root.set("verdicts", std::move(verdicts));
+  Json supplements = Json::array();
+  for (const record::Verdict& verdict : analysis.verdicts) {
+    supplements.push_back(supplement_json(run, verdict.workload));
+  }
+  root.set("supplements", std::move(supplements));
   root.set("notes", notes_json(run, analysis));
   Json commands = Json::array();
   for (const std::string& command : context.commands) {

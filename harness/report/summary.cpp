@@ -13,6 +13,8 @@
 #include "harness/report/format.h"
 #include "harness/report/report.h"
 #include "harness/report/sections/sections.h"
+#include "harness/report/supplement.h"
+#include "harness/stats/family.h"
 #include "harness/stats/wording.h"
 
 namespace abba::report {
@@ -101,6 +103,36 @@ std::string medians_line(const record::Verdict& v, std::size_t name_width) {
          counted(v.passes, "pass") + "\n";
 }
 
+// What stands beside the verdict: the tail, the bootstrap, the controls.
+std::string supplement_lines(const record::RunRecord& run, const record::Verdict& v,
+                             std::size_t name_width, int width) {
+  constexpr double kTail = 0.95;
+  std::vector<std::string> lines;
+  std::string tail;
+  for (const ArmQuantile& row : arm_quantiles(run, v.workload)) {
+    if (row.estimate.p == kTail) {
+      tail += fmt::format("{}{} {} ({})", tail.empty() ? "p95 " : ", ", row.arm,
+                          metric_text(v.metric, row.estimate.value),
+                          quantile_interval_text(v.metric, row.estimate));
+    }
+  }
+  lines.push_back(tail);
+  if (!stats::judged_by_disjoint_means(run)) {
+    const record::Interval interval = bootstrap_check(run, v.workload).rescaled;
+    if (interval.estimable()) {
+      lines.push_back("bootstrap, a check: " + stats::interval_text(stats::to_fraction(interval)));
+    }
+  }
+  for (const stats::ControlRow& row : control_rows(run, v.workload)) {
+    lines.push_back(control_text(run, row));
+  }
+  std::string out;
+  for (const std::string& line : lines) {
+    out += line.empty() ? "" : wrapped(clean_utf8(line), width, std::string(name_width + 4, ' '));
+  }
+  return out;
+}
+
 // What disturbed blocks of the measured passes, each reason with how many blocks it spoilt.
 std::string disturbed_text(const record::RunRecord& run) {
   std::map<std::string, int> reasons;
@@ -160,7 +192,8 @@ std::string summary_text(const record::RunRecord& run, const record::Analysis& a
     out +=
         verdict.word == record::Word::kInvalid
             ? wrapped(clean_utf8(verdict.reason), context.width, std::string(name_width + 4, ' '))
-            : medians_line(verdict, name_width);
+            : medians_line(verdict, name_width) +
+                  supplement_lines(run, verdict, name_width, context.width);
   }
   const std::string disturbed = disturbed_text(run);
   if (!disturbed.empty()) {

@@ -169,11 +169,9 @@ std::vector<BootstrapPass> bootstrap_passes(const std::vector<const record::Pass
   std::vector<BootstrapPass> result;
   for (const record::Pass* pass : passes) {
     BootstrapPass read;
-    for (const record::Block& block : pass->blocks) {
-      if (block.workload == workload && !block.failed && block.taint.empty()) {
-        if (auto values = read_block(block, measure)) {
-          read.push_back(std::move(*values));
-        }
+    for (const record::Block* block : clean_blocks(*pass, workload)) {
+      if (auto values = read_block(*block, measure)) {
+        read.push_back(std::move(*values));
       }
     }
     if (!read.empty()) {

@@ -53,13 +53,12 @@ bool slot_digests_differ(const record::RunRecord& run, const std::string& worklo
   return digests.size() > 1;
 }
 
-// The harm limit where it means something, else 1 %.
-double limit_of(const record::RunRecord& run) {
+}  // namespace
+
+double condition_limit(const record::RunRecord& run) {
   const double harm_limit = run.manifest.success.harm_limit.value_or(kDefaultLimit);
   return harm_limit > 0 && harm_limit < 1 ? harm_limit : kDefaultLimit;
 }
-
-}  // namespace
 
 std::vector<record::Note> check_outputs(const record::RunRecord& run, const std::string& workload) {
   std::vector<record::Note> notes;
@@ -102,7 +101,7 @@ std::vector<record::Note> check_carry_over(const record::RunRecord& run,
   }
   verdict.carry_over_effect = std::expm1(mean(values));
   verdict.carry_over = to_fraction(condition_interval(run, values, kLevel));
-  const double limit = limit_of(run);
+  const double limit = condition_limit(run);
   if (outside(verdict.carry_over, -limit, limit)) {
     return {make_note("N023", verdict.workload,
                       fmt::format("95 % interval {}, limit {}", interval_text(verdict.carry_over),
@@ -126,6 +125,9 @@ std::vector<record::Note> check_exposure(const record::RunRecord& run,
   if (rows.empty()) {
     notes.push_back(make_note("N026", workload, "no reading belongs to a slot"));
   }
+  if (std::any_of(rows.begin(), rows.end(), [](const ExposureRow& row) { return row.shared; })) {
+    notes.push_back(make_note("N043", workload, "order interleaved"));
+  }
   return notes;
 }
 
@@ -133,7 +135,7 @@ std::vector<record::Note> check_negative_controls(const record::RunRecord& run,
                                                   const std::vector<const record::Pass*>& passes,
                                                   const std::string& workload) {
   std::vector<record::Note> notes;
-  const double limit = limit_of(run);
+  const double limit = condition_limit(run);
   for (const ControlRow& row : negative_controls(run, passes, workload, limit)) {
     const std::string of_row = "span " + row.span;
     if (row.state == ControlState::kNotRecorded) {

@@ -15,6 +15,9 @@ namespace abba::stats {
 // Limit of carry-over where the manifest declares no harm limit.
 inline constexpr double kDefaultLimit = 0.01;
 
+// What a condition may differ by: the harm limit where it means something, else kDefaultLimit.
+[[nodiscard]] double condition_limit(const record::RunRecord& run);
+
 // Registered comparison of outputs, and the digests taken in the slots under a bitwise rule.
 [[nodiscard]] std::vector<record::Note> check_outputs(const record::RunRecord& run,
                                                       const std::string& workload);
@@ -25,7 +28,8 @@ inline constexpr double kDefaultLimit = 0.01;
                                                          const WorkloadContrasts& data,
                                                          record::Verdict& verdict);
 
-// The judged conditions of exposure.h: N025 beyond a limit, N026 without readings.
+// The judged conditions of exposure.h: N025 beyond a limit, N026 without readings, N043 where the
+// arms share them.
 [[nodiscard]] std::vector<record::Note> check_exposure(
     const record::RunRecord& run, const std::vector<const record::Pass*>& passes,
     const std::string& workload);

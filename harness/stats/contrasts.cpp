@@ -33,11 +33,6 @@ struct BlockSummary {
   }
 };
 
-bool interleaved(const record::RunRecord& run, const record::Block& block) {
-  return run.manifest.protocol.order == record::Order::kInterleaved ||
-         (block.slots.size() == 2 && block.slot_order.size() > 2);
-}
-
 // One pair of interleaved requests: the same sequence number in both arms.
 struct Pair {
   double difference = 0;  // log B/A

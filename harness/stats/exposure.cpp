@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/stats/estimators.h"
+#include "harness/stats/measured.h"
 #include "harness/stats/versions.h"
 
 namespace abba::stats {
@@ -88,24 +89,42 @@ std::optional<double> slot_value(const Readings& readings, const record::Slot& s
   return is_share ? total / wall : total;
 }
 
-std::optional<ExposurePass> pass_value(const Readings& readings, const record::Pass& pass,
-                                       const std::string& workload, const Condition& condition) {
+// What was read of the arms of one pass, a value a slot.
+struct PassReadings {
   std::vector<double> a;
   std::vector<double> b;
-  for (const record::Block& block : pass.blocks) {
-    if (block.workload != workload || block.failed || !block.taint.empty()) {
-      continue;
-    }
-    for (const record::Slot& slot : block.slots) {
-      if (const auto value = slot_value(readings, slot, condition)) {
-        (slot.arm == "A" ? a : b).push_back(*value);
-      }
+  bool shared = false;  // some of it holds for both arms together
+};
+
+// Interleaved arms are read together, before, during and after their block, and it is stored under
+// one slot. Where both slots have readings of their own, those are the arms'.
+void add_block(const Readings& readings, const record::Block& block, const Condition& condition,
+               bool may_share, PassReadings& read) {
+  std::vector<double> a;
+  std::vector<double> b;
+  for (const record::Slot& slot : block.slots) {
+    if (const auto value = slot_value(readings, slot, condition)) {
+      (slot.arm == "A" ? a : b).push_back(*value);
     }
   }
-  if (a.empty() || b.empty()) {
-    return std::nullopt;
+  if (may_share && a.empty() != b.empty()) {
+    (a.empty() ? a : b) = a.empty() ? b : a;
+    read.shared = true;
   }
-  return ExposurePass{pass.index, mean(a), mean(b)};
+  read.a.insert(read.a.end(), a.begin(), a.end());
+  read.b.insert(read.b.end(), b.begin(), b.end());
+}
+
+PassReadings readings_of(const record::RunRecord& run, const Readings& readings,
+                         const record::Pass& pass, const std::string& workload,
+                         const Condition& condition) {
+  const bool knows_sharing =
+      rules_of(run).value_or(AnalysisRules{}).shares_conditions_of_interleaved_arms;
+  PassReadings read;
+  for (const record::Block* block : clean_blocks(pass, workload)) {
+    add_block(readings, *block, condition, knows_sharing && interleaved(run, *block), read);
+  }
+  return read;
 }
 
 double difference(const ExposurePass& pass, ExposureScale scale) {
@@ -123,12 +142,16 @@ std::vector<ExposureRow> exposure(const record::RunRecord& run,
     ExposureRow row;
     std::vector<double> differences;
     for (const record::Pass* pass : passes) {
-      if (const auto value = pass_value(readings, *pass, workload, condition)) {
-        row.passes.push_back(*value);
-        row.a += value->a;
-        row.b += value->b;
-        differences.push_back(difference(*value, condition.scale));
+      const PassReadings read = readings_of(run, readings, *pass, workload, condition);
+      if (read.a.empty() || read.b.empty()) {
+        continue;
       }
+      const ExposurePass value{pass->index, mean(read.a), mean(read.b)};
+      row.passes.push_back(value);
+      row.shared = row.shared || read.shared;
+      row.a += value.a;
+      row.b += value.b;
+      differences.push_back(difference(value, condition.scale));
     }
     if (differences.empty()) {
       continue;
@@ -136,10 +159,12 @@ std::vector<ExposureRow> exposure(const record::RunRecord& run,
     row.what = condition.what;
     row.unit = condition.unit;
     row.scale = condition.scale;
-    row.limit = condition.limit;
     row.a /= static_cast<double>(row.passes.size());
     row.b /= static_cast<double>(row.passes.size());
-    row.interval = condition_interval(run, differences, kLevel);
+    if (!row.shared) {
+      row.limit = condition.limit;
+      row.interval = condition_interval(run, differences, kLevel);
+    }
     rows.push_back(std::move(row));
   }
   return rows;

@@ -33,6 +33,9 @@ struct ExposureRow {
   std::string unit;  // of a and b: "MHz", "share", ...
   ExposureScale scale = ExposureScale::kAbsolute;
   double limit = -1;  // judged when the whole interval lies beyond it; negative = only shown
+  // Read for both arms together (they ran interleaved): there is no interval, and nothing is
+  // judged.
+  bool shared = false;
   std::vector<ExposurePass> passes;
   double a = 0;  // mean over passes
   double b = 0;
@@ -41,6 +44,7 @@ struct ExposureRow {
 
 // Conditions that were read in both arms; tainted and failed blocks are left out. Readings of a
 // device count only from under load (during and right after a slot), not from the idle gap before.
+// By the rules of the version that the run names.
 [[nodiscard]] std::vector<ExposureRow> exposure(const record::RunRecord& run,
                                                 const std::vector<const record::Pass*>& passes,
                                                 const std::string& workload);

@@ -94,6 +94,22 @@ std::vector<const record::Pass*> counted_passes(const record::RunRecord& run) {
   return passes;
 }
 
+std::vector<const record::Block*> clean_blocks(const record::Pass& pass,
+                                               const std::string& workload) {
+  std::vector<const record::Block*> blocks;
+  for (const record::Block& block : pass.blocks) {
+    if (block.workload == workload && !block.failed && block.taint.empty()) {
+      blocks.push_back(&block);
+    }
+  }
+  return blocks;
+}
+
+bool interleaved(const record::RunRecord& run, const record::Block& block) {
+  return run.manifest.protocol.order == record::Order::kInterleaved ||
+         (block.slots.size() == 2 && block.slot_order.size() > 2);
+}
+
 SlotValues slot_values(const record::Slot& slot, const record::Block& block,
                        const Measure& measure) {
   const bool outermost = measure.metric == "latency" &&

@@ -30,6 +30,13 @@ struct Measure {
 [[nodiscard]] int planned_blocks(const record::RunRecord& run, int index,
                                  const std::string& workload);
 
+// Blocks of `workload` in `pass` whose times count: neither failed nor tainted.
+[[nodiscard]] std::vector<const record::Block*> clean_blocks(const record::Pass& pass,
+                                                             const std::string& workload);
+
+// Whether the arms took turns request by request in the block, which is stored as one slot an arm.
+[[nodiscard]] bool interleaved(const record::RunRecord& run, const record::Block& block);
+
 struct SlotValues {
   std::vector<double> values;           // of measured requests that succeeded, in order of seq
   std::vector<std::int64_t> starts_ns;  // of the same requests

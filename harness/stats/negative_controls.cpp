@@ -6,6 +6,7 @@
 
 #include "harness/stats/estimators.h"
 #include "harness/stats/intervals.h"
+#include "harness/stats/measured.h"
 #include "harness/stats/versions.h"
 #include "harness/stats/wording.h"
 
@@ -50,11 +51,9 @@ std::vector<double> pass_values(const std::vector<const record::Pass*>& passes,
   std::vector<double> values;
   for (const record::Pass* pass : passes) {
     std::vector<double> contrasts;
-    for (const record::Block& block : pass->blocks) {
-      if (block.workload == workload && !block.failed && block.taint.empty()) {
-        if (const auto contrast = block_contrast(block, name)) {
-          contrasts.push_back(*contrast);
-        }
+    for (const record::Block* block : clean_blocks(*pass, workload)) {
+      if (const auto contrast = block_contrast(*block, name)) {
+        contrasts.push_back(*contrast);
       }
     }
     if (!contrasts.empty()) {

@@ -147,6 +147,11 @@ constexpr record::NoteEntry kNotes[] = {
     {"N042", Severity::kDoubt,
      "A negative control is declared, but no slot recorded a span of that name in both arms.",
      "Name a span that the worker records; a report lists them as parts of a request."},
+    {"N043", Severity::kInfo,
+     "The arms ran interleaved, request by request, so what the environment was read to be held "
+     "for "
+     "both: no arm's conditions could be told from the other's, and their balance was not judged.",
+     "Use order ABBA/BAAB if the change may itself slow a clock or draw power."},
 };
 
 }  // namespace

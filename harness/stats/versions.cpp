@@ -12,11 +12,19 @@ std::optional<AnalysisRules> rules_of(const record::RunRecord& run) {
   if (named.empty() || named == kAnalysisVersion) {
     return AnalysisRules{};
   }
+  AnalysisRules second;
+  second.version = "abba.analysis/2";
+  second.shares_conditions_of_interleaved_arms = false;
+  if (named == second.version) {
+    return second;
+  }
   if (named == "abba.analysis/1") {
-    return AnalysisRules{.version = "abba.analysis/1",
-                         .fewest_for_p95 = 59,
-                         .judges_constant_differences = false,
-                         .checks_clock_order = false};
+    AnalysisRules first = second;
+    first.version = "abba.analysis/1";
+    first.fewest_for_p95 = 59;
+    first.judges_constant_differences = false;
+    first.checks_clock_order = false;
+    return first;
   }
   return std::nullopt;
 }

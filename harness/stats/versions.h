@@ -13,7 +13,7 @@
 namespace abba::stats {
 
 // Of new runs; stands in every run file and report.
-inline constexpr std::string_view kAnalysisVersion = "abba.analysis/2";
+inline constexpr std::string_view kAnalysisVersion = "abba.analysis/3";
 
 struct AnalysisRules {
   std::string_view version = kAnalysisVersion;
@@ -26,6 +26,10 @@ struct AnalysisRules {
   bool judges_constant_differences = true;
   // Requests of one slot that start out of order, or a slot that ends before it starts (N039).
   bool checks_clock_order = true;
+  // Interleaved arms share a block's conditions, whichever slot the readings are stored under: they
+  // are shown for both arms, judged for neither, and N043 says so. Version 2 took them for those of
+  // the arm that began the block, and compared blocks with blocks.
+  bool shares_conditions_of_interleaved_arms = true;
 };
 
 // The rules that `run` names; the newest if it names none (a record that no run file holds).

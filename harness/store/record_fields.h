@@ -28,11 +28,11 @@ ABBA_FIELDS(SlotRule, ABBA_F(warmup_requests) ABBA_F(warmup_ms) ABBA_F(min_reque
 ABBA_FIELDS(Timeouts, ABBA_F(hello_s) ABBA_F(load_s) ABBA_F(prepare_s) ABBA_F(slot_s)
                           ABBA_F(outputs_s) ABBA_F(shutdown_s))
 ABBA_FIELDS(Limits, ABBA_F(max_wall_s) ABBA_F(max_requests) ABBA_F(max_runs) ABBA_F(timeouts))
-ABBA_FIELDS(Protocol,
-            ABBA_F(preset) ABBA_F(feasibility) ABBA_F(passes) ABBA_F(looks) ABBA_F(workers)
-                ABBA_F(blocks) ABBA_F(order) ABBA_F(slot) ABBA_F(arrival) ABBA_F(interval_ms)
-                    ABBA_F(placement) ABBA_F(cache) ABBA_F(readiness) ABBA_F(load) ABBA_F(on_taint)
-                        ABBA_F(seed) ABBA_F(idle_gap_ms) ABBA_F(limits))
+ABBA_FIELDS(Protocol, ABBA_F(preset) ABBA_F(feasibility) ABBA_F(passes) ABBA_F(looks)
+                          ABBA_F(workers) ABBA_F(blocks) ABBA_F(order) ABBA_F(workload_order)
+                              ABBA_F(slot) ABBA_F(arrival) ABBA_F(interval_ms) ABBA_F(placement)
+                                  ABBA_F(cache) ABBA_F(readiness) ABBA_F(load) ABBA_F(on_taint)
+                                      ABBA_F(seed) ABBA_F(idle_gap_ms) ABBA_F(limits))
 ABBA_FIELDS(StageLimit, ABBA_F(nrms) ABBA_F(max_abs))
 ABBA_FIELDS(Reference, ABBA_F(worker) ABBA_F(settings) ABBA_F(file))
 ABBA_FIELDS(Outputs,

@@ -1,6 +1,7 @@
 """abba calibrate with real workers: runs, goes on where it was stopped, writes a record, and reports cite it."""
 import hashlib
 import json
+import shutil
 import subprocess
 import unittest
 
@@ -29,7 +30,7 @@ class Calibrate(ProjectTest):
 
     def test_a_quick_one_goes_on_where_it_was_stopped(self):
         path = self.write(equal_arms())
-        done, record = self.calibrate(path, "--quick", "--minutes", "0.0001", codes=(6,))
+        done, record = self.calibrate(path, "--quick", "--minutes", "0.002", codes=(6,))
         self.assertRegex(done.stderr, r"abba: not complete: \d+ runs are missing")
         first = next((self.root / ".abba/calibration").glob("*/equal/001.sqlite"))
         before = first.stat().st_mtime_ns
@@ -52,19 +53,30 @@ class Calibrate(ProjectTest):
         self.assertIn("N090", self.abba("explain", "N090").stdout)
         self.abba("run", other, "--exploratory", "--quiet")
         earlier = max((self.root / ".abba/exploratory/other").glob("*.sqlite"))
-        self.assertIn("No calibration record", self.abba("report", earlier).stdout)
-        self.calibrate(path, "--runs", "1", "--minutes", "0.0001", "--record-now")
+        self.assertIn("N090: no calibration record", self.abba("report", earlier).stdout)
+        self.calibrate(path, "--runs", "1", "--minutes", "0.002", "--record-now")
         records = list((self.root / "results/calibration").glob("*/*.json"))
         self.assertEqual(len(records), 1)
         again, _ = self.calibrate(path, "--runs", "1", "--no-runs", "--record-now")
         self.assertIn("says the same", again.stderr)
         self.assertEqual(list((self.root / "results/calibration").glob("*/*.json")), records)
+        # Stored runs are judged anywhere by the name of their class, and for no other class.
+        named = records[0].parent.name
+        self.calibrate(path, "--runs", "1", "--no-runs", "--record-now", "--class", named)
+        self.assertIn("--no-runs", self.abba("calibrate", path, "--class", named, exit_code=2).stderr)
+        self.assertIn("is no machine class", self.abba("calibrate", path, "--no-runs", "--class", "../x",
+                                                       exit_code=2).stderr)
+        stranger = records[0].parent.with_name("another-cpu-64-cpus")
+        shutil.copytree(records[0].parent, stranger)
+        said = self.abba("calibrate", path, "--no-runs", "--class", stranger.name, exit_code=5).stderr
+        self.assertIn(f"is passed over: its machine is of class {named}", said)
+        shutil.rmtree(stranger)
         self.abba("run", other, "--exploratory", "--quiet")
         later = max((self.root / ".abba/exploratory/other").glob("*.sqlite"))
         self.assertNotEqual(earlier, later)
         digest = hashlib.sha256(records[0].read_bytes()).hexdigest()
         self.assertIn(f"record {digest[:12]}, 0 days old", self.abba("report", later).stdout)
-        self.assertIn("No calibration record", self.abba("report", earlier).stdout,
+        self.assertIn("N090: no calibration record", self.abba("report", earlier).stdout,
                       "a report does not change because a record came later")
         self.assertNotIn("calibration", self.abba("list").stdout)
 

@@ -102,6 +102,15 @@ class Conditions(ProjectTest):
         shortest = self.query(file, "SELECT min(idle_gap_ns) FROM slot")[0][0]
         self.assertGreaterEqual(shortest, 15_000_000)
 
+    def test_workloads_take_turns_as_registered(self):
+        file, report = self.run_to_the_end(changed(
+            sleepy_manifest(id="rotated", workloads=[{"id": "w1", "input": {"n": 3}}, {"id": "w2", "input": {"n": 2}}]),
+            workload_order="rotated"))
+        found = [row[0] for row in self.query(
+            file, "SELECT workload FROM block WHERE phase = 'measured' ORDER BY id")]
+        self.assertEqual(found, ["w1", "w2", "w2", "w1"] * 3)
+        self.assertIn("Workloads take turns in rotated order.", report)
+
     def test_every_order_is_balanced(self):
         for order, letters in (("AB/BA", {"AB", "BA"}), ("ABBA/BAAB", {"ABBA", "BAAB"}),
                                ("random", None), ("interleaved", {"ABBA", "BAAB"})):

@@ -5,8 +5,8 @@
 
 TOOL is abba_statistics_lines. Every function of estimates, tests, intervals, levels and power, on drawn and on
 awkward values (ties, zeros, two values, far tails). The bootstrap, which is random, is held against another one
-that makes its resamples in full. Each function has a canary: the same comparison with the answer moved by a
-millionth (the bootstrap: by a tenth) must be flagged. Exits 1 on any difference, 77 if the environment is missing
+that makes its resamples in full. Each number of each answer has a canary: the same comparison with it alone moved
+by a millionth (the bootstrap: by two fifths of a standard deviation) must be flagged. Exits 1 on any difference, 77 if the environment is missing
 (1 if ABBA_REQUIRE_ORACLE=1).
 """
 import argparse
@@ -32,7 +32,10 @@ def run_tool(tool, requests):
     done = subprocess.run([tool], input=lines, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{tool} failed ({done.returncode}): {done.stderr.strip()}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    if len(answers) != len(requests):
+        sys.exit(f"{tool} gave {len(answers)} answers to {len(requests)} requests; each must have one line")
+    return answers
 
 
 def close(a, b, tolerance):
@@ -224,9 +227,13 @@ def agrees(oracle, request, answer, expected):
 
 
 def spoilt(request, answer):
-    """A little wrong: what the comparison must notice."""
-    factor = 1.1 if request["f"] == "bootstrap" else 1 + 1e-6
-    return [x * factor if x else 1e-6 for x in answer]
+    """The answer with one number a little wrong, for each of its numbers: what the comparison must notice."""
+    for index, x in enumerate(answer):
+        if request["f"] == "bootstrap":  # twice the widest tolerance of `agrees`
+            wrong = x + 0.4 * answer[2]
+        else:
+            wrong = x * (1 + 1e-6) if x else 1e-6
+        yield index, answer[:index] + [wrong] + answer[index + 1:]
 
 
 def compare(oracle, requests, answers):
@@ -237,12 +244,12 @@ def compare(oracle, requests, answers):
         seen[name] = seen.get(name, 0) + 1
         if not agrees(oracle, request, answer, expected):
             wrong.append(f"{json.dumps(request)[:200]}\n  here {answer}\n  theirs {expected}")
-        if answer and agrees(oracle, request, spoilt(request, answer), expected):
-            silent.add(name)
+        silent.update(f"{name}, number {index + 1}" for index, wrong_one in spoilt(request, answer)
+                      if agrees(oracle, request, wrong_one, expected))
     for name, count in sorted(seen.items()):
         print(f"{name}: {count}")
     if silent:
-        wrong.append(f"the canary was not noticed: {', '.join(sorted(silent))}")
+        wrong.append(f"canaries were not noticed: {'; '.join(sorted(silent))}")
     return wrong
 
 

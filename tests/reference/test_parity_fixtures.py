@@ -72,7 +72,9 @@ class Pins(unittest.TestCase):
     def test_the_upgrade_page_names_everything_that_is_pinned(self):
         page = self.text("UPGRADE.md")
         native = json.loads(self.text("native_pins.json"))
-        for name in [*original_goldens.pinned(), *native, "nvcc", "cuBLASLt"]:
+        statistics = [line.split("==")[0] for line in self.text("statistics_requirements.txt").splitlines() if "==" in line]
+        self.assertIn("scipy", statistics)
+        for name in [*original_goldens.pinned(), *native, *statistics, "nvcc", "cuBLASLt"]:
             self.assertIn(name, page)
 
     def test_tokenizers_is_one_version_in_both_environments(self):

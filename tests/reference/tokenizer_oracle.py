@@ -54,7 +54,7 @@ def run_tool(tool, directory, values, *options):
     done = subprocess.run([tool, directory, *options], input=lines, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{tool} failed ({done.returncode}): {done.stderr.strip()}")
-    return done.stdout.split("\n")[:len(values)]
+    return done.stdout.split("\n")[:-1]
 
 
 def rendered(value):
@@ -205,7 +205,17 @@ class Report:
     def __init__(self):
         self.differences = 0
 
+    def same_length(self, title, *lists):
+        """Lists of unequal length cannot be compared pair by pair: one difference, named."""
+        lengths = [len(each) for each in lists]
+        if len(set(lengths)) > 1:
+            self.differences += 1
+            print(f"DIFFERS {title}: lists of {lengths} entries")
+        return len(set(lengths)) == 1
+
     def compare(self, title, inputs, expected, actual):
+        if not self.same_length(title, inputs, expected, actual):
+            return 1
         wrong = [index for index, (a, b) in enumerate(zip(expected, actual)) if a != b]
         self.differences += len(wrong)
         for index in wrong[:3]:
@@ -214,7 +224,7 @@ class Report:
         return len(wrong)
 
     def must_differ(self, title, expected, actual):
-        if all(a == b for a, b in zip(expected, actual)):
+        if self.same_length(title, expected, actual) and all(a == b for a, b in zip(expected, actual)):
             self.differences += 1
             print(f"CANARY {title} was not noticed")
 

@@ -104,8 +104,6 @@ void add_run(RunRecord run, double effect, CellCounts& counts) {
   const Welch welch = pooled_welch(run);
   const double t = welch.difference / welch.error;
   counts.pooled += stats::student_two_sided_p(t, welch.df) <= kAlpha ? 1 : 0;
-  const double half = welch.error * stats::student_quantile(1 - kAlpha / 2, welch.df);
-  counts.pooled_covered += std::fabs(welch.difference - effect) <= half ? 1 : 0;
 
   const record::Analysis whole = stats::analyze(run);
   const std::vector<double>& values = whole.verdicts.at(0).pass_effects;
@@ -133,7 +131,6 @@ void CellCounts::merge(const CellCounts& other) {
   detected += other.detected;
   covered += other.covered;
   pooled += other.pooled;
-  pooled_covered += other.pooled_covered;
   passes += other.passes;
   better += other.better;
   worse += other.worse;

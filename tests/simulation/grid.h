@@ -16,7 +16,6 @@ struct CellCounts {
   std::int64_t detected = 0;  // Student t on all planned passes, two-sided 5 %
   std::int64_t covered = 0;   // its 95 % interval holds the true effect
   std::int64_t pooled = 0;    // the canary: Welch's t on pooled requests, 5 %
-  std::int64_t pooled_covered = 0;
   // After the looks of the plan:
   std::int64_t passes = 0;
   std::int64_t better = 0;  // improved, faster, or ranges disjoint with B below

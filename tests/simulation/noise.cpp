@@ -53,6 +53,12 @@ Machine::Machine(const NoiseModel& model, std::uint64_t seed)
   correlated_ = draw();
 }
 
+Machine Machine::future(std::uint64_t seed) const {
+  Machine machine = *this;
+  machine.random_ = base::Random(seed);
+  return machine;
+}
+
 double Machine::draw() {
   constexpr double kLongest =
       50;  // of heavy tails, in sd: seven times as long as the median request

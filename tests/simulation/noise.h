@@ -38,6 +38,10 @@ class Machine {
  public:
   Machine(const NoiseModel& model, std::uint64_t seed);
 
+  // This machine as it stands (clocks, level, trend, processes), from here on with draws of its
+  // own.
+  [[nodiscard]] Machine future(std::uint64_t seed) const;
+
   void start_processes();  // new ones: their luck and their warm-up
   void start_slot();       // clocks and levels may change here
   double request(bool is_b);

@@ -145,6 +145,11 @@ void add_two_pass(const Grid& grid, std::string& out) {
   out += "\n";
 }
 
+// Plain red runs that meet the limit exactly.
+double allowed_events(const Grid& grid, std::size_t size) {
+  return stats::kMostFalseRed * static_cast<double>(grid.size.gate.null_runs) / kJobSizes[size];
+}
+
 void add_gate(const Grid& grid, std::string& out) {
   out += "\n## The gate's plan\n\n";
   for (const int workloads : kJobSizes) {
@@ -161,30 +166,40 @@ void add_gate(const Grid& grid, std::string& out) {
       "pass-sd "
       "in 87, 85 and 96 % of the jobs at 0.05 % false red, not in 95 %, and heavy tails cost three "
       "points more; hence the counts above.\n"
-      "\nFalse red per job, in per cent: workloads x share screened in x share confirmed, counted "
-      "apart since the looks share no process (in brackets the exact 95 % limits from the "
-      "confirmed "
-      "ones; below, workloads x share of runs red in both looks). Detection: red in both looks at "
-      "2 "
-      "pass-sd.\n\n| noise | screened in |";
+      "\nBoth looks are simulated on one machine, which carries its clocks, level, trend and the "
+      "state of its noise from the screen into the confirmation; only processes are new. ";
+  out += fmt::format(
+      "Each run without an effect whose screen is suspicious is confirmed {} times, on the machine "
+      "as the screen left it and with new draws: *false red* is workloads x share of (run, future) "
+      "pairs that are red in both looks, in per cent, with exact 95 % limits, wider where futures "
+      "of one screen agree. No look is taken as independent of the other, and a job of m workloads "
+      "is red at most m times as often as one workload, however much they move together. This "
+      "number is judged: the limit is {:g} %. *Plain*: the same from the first future of each run "
+      "alone, with exact 95 % limits and the events counted. Of {} runs the limit allows {:.0f}, "
+      "{:.0f} and {:.0f} plain events at 1, 5 and 20 workloads, so that at 20 a few "
+      "more or fewer are chance: too few to judge by. *Detection*: red in both looks at 2 "
+      "pass-sd.\n\n| noise | screened in |",
+      grid.size.gate.futures, 100 * stats::kMostFalseRed, grid.size.gate.null_runs,
+      allowed_events(grid, 0), allowed_events(grid, 1), allowed_events(grid, 2));
   for (const int workloads : kJobSizes) {
-    out += fmt::format(" false red, {} |", workloads);
+    out += fmt::format(" false red, {} (limit {:g}) | plain, {} |", workloads,
+                       100 * stats::kMostFalseRed, workloads);
   }
   for (const int workloads : kJobSizes) {
     out += fmt::format(" detection, {} |", workloads);
   }
-  out += "\n|---|---|---|---|---|---|---|---|\n";
+  out += "\n|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const GateRow& row : grid.gate) {
-    const auto runs = static_cast<double>(row.null.runs);
-    const double screened = static_cast<double>(row.null.screened) / runs;
-    out += fmt::format("| {} | {:.2f} |", row.model->name, 100 * screened);
+    out += fmt::format(
+        "| {} | {:.2f} |", row.model->name,
+        100 * static_cast<double>(row.null.screened) / static_cast<double>(row.null.runs));
     for (std::size_t i = 0; i < kJobSizes.size(); ++i) {
-      const record::Interval limits =
-          stats::proportion_interval(row.null.confirmed[i], row.null.runs, 0.95);
-      const double factor = 100 * kJobSizes[i] * screened;
-      out += fmt::format(" {:.4f} ({:.4f} to {:.4f}); {:.4f} |", 100 * row.false_red_per_job(i),
-                         factor * limits.low, factor * limits.high,
-                         100 * kJobSizes[i] * static_cast<double>(row.null.red[i]) / runs);
+      const record::Interval limits = row.false_red_limits(i);
+      const record::Interval plain = row.plain_limits(i, 0.95);
+      out += fmt::format(" {:.4f} ({:.4f} to {:.4f}) | {:.4f} ({:.4f} to {:.4f}), {} |",
+                         100 * row.false_red_per_job(i), 100 * limits.low, 100 * limits.high,
+                         100 * row.plain_false_red_per_job(i), 100 * plain.low, 100 * plain.high,
+                         row.null.red[i]);
     }
     for (std::size_t i = 0; i < kJobSizes.size(); ++i) {
       out += fmt::format(" {} |", share(row.effect.red[i], row.effect.runs));
@@ -214,9 +229,13 @@ std::string page(const Grid& grid, const std::vector<Requirement>& required) {
       "Made by `./dev simulate`, which makes every number again from fixed seeds. Analysis {}; "
       "plans "
       "through the harness's own parser and planner, runs judged by the harness's own analysis. {} "
-      "runs a cell without an effect, {} with one, {} of the gate.\n\n",
+      "runs a cell without an effect, {} with one, {} of the gate. A run is judged by the version "
+      "that it names: what this page shows is of runs that name this one, and runs of an earlier "
+      "one (the first published ones name abba.analysis/1) keep its rules, which part from these "
+      "in "
+      "what makes a run invalid and not in how times are judged.\n\n",
       stats::kAnalysisVersion, grid.size.null_runs, grid.size.effect_runs,
-      grid.size.gate_null_runs);
+      grid.size.gate.null_runs);
   add_required(required, out);
   add_null(grid, out);
   add_effects(grid, out);

@@ -19,19 +19,13 @@ constexpr double kMostFalsePositives = 0.07;  // at nominal 5 %
 constexpr double kLeastCoverage = 0.93;
 constexpr double kPowerPoints = 0.03;
 
-// A share seen, and whether it keeps a limit.
+// A share seen, with its exact 95 % limits.
 struct Share {
   std::int64_t count = 0;
   std::int64_t of = 0;
   [[nodiscard]] double value() const { return static_cast<double>(count) / double(of); }
   [[nodiscard]] record::Interval interval() const {
     return stats::proportion_interval(count, of, 0.95);
-  }
-  [[nodiscard]] bool at_most(double limit, bool full) const {
-    return (full ? value() : interval().low) <= limit;
-  }
-  [[nodiscard]] bool at_least(double limit, bool full) const {
-    return (full ? value() : interval().high) >= limit;
   }
 };
 
@@ -61,87 +55,114 @@ int passes_of(const std::string& plan) {
 
 // The worst cell by `share`: the largest if `largest`, else the smallest.
 template <typename Keep, typename Of>
-Requirement worst(const std::vector<Cell>& cells, bool full, std::string text, double limit,
-                  bool largest, Keep&& keep, Of&& share) {
+Requirement worst(const std::vector<Cell>& cells, std::string text, double limit, bool largest,
+                  Keep&& keep, Of&& share) {
   const Cell* found = nullptr;
-  bool met = true;
   for (const Cell& cell : cells) {
-    if (!keep(cell)) {
-      continue;
-    }
-    const Share here = share(cell);
-    met = met && (largest ? here.at_most(limit, full) : here.at_least(limit, full));
-    if (found == nullptr ||
-        (largest ? here.value() > share(*found).value() : here.value() < share(*found).value())) {
+    if (keep(cell) &&
+        (found == nullptr || (largest ? share(cell).value() > share(*found).value()
+                                      : share(cell).value() < share(*found).value()))) {
       found = &cell;
     }
+  }
+  if (found == nullptr) {
+    return {std::move(text), "no cell", false};
   }
   const Share at = share(*found);
   return {std::move(text),
           fmt::format("worst {:.2f} % ({:.2f} to {:.2f}): {}, {}, effect {:g} %", 100 * at.value(),
                       100 * at.interval().low, 100 * at.interval().high, found->model->name,
                       found->plan, 100 * found->effect_share),
-          met};
+          largest ? at.value() <= limit : at.value() >= limit};
 }
 
 Requirement power_near_theory(const Grid& grid) {
-  double largest = 0;
+  double largest = -1;
   std::string where = "no cell";
-  bool met = true;
   for (const Cell& cell : grid.cells) {
     if (!judged(cell) || cell.model->name != "independent" || cell.effect_share == 0) {
       continue;
     }
     const Share seen{cell.counts.detected, cell.counts.runs};
     const double wanted = theory(cell, passes_of(cell.plan));
-    const double slack = grid.size.full ? 0 : seen.interval().high - seen.value();
-    met = met && std::fabs(seen.value() - wanted) <= kPowerPoints + slack;
     if (std::fabs(seen.value() - wanted) >= largest) {
       largest = std::fabs(seen.value() - wanted);
       where = fmt::format("{}, effect {:g} %: {:.2f} % seen, {:.2f} % by theory", cell.plan,
                           100 * cell.effect_share, 100 * seen.value(), 100 * wanted);
     }
   }
-  return {"power within 3 points of theory in the clean model", "farthest " + where, met};
+  return {"power within 3 points of theory in the clean model", "farthest " + where,
+          largest >= 0 && largest <= kPowerPoints};
+}
+
+std::string job_text(std::size_t size) {
+  return fmt::format("{} workload{}", kJobSizes[size], kJobSizes[size] == 1 ? "" : "s");
+}
+
+struct GateCell {
+  const GateRow* row = nullptr;
+  std::size_t size = 0;
+};
+
+// The cell of the gate's grid where `of(row, size)` is largest.
+template <typename Of>
+GateCell largest_of_gate(const Grid& grid, Of&& of) {
+  GateCell found;
+  for (const GateRow& row : grid.gate) {
+    for (std::size_t i = 0; i < kJobSizes.size(); ++i) {
+      if (found.row == nullptr || of(row, i) > of(*found.row, found.size)) {
+        found = {&row, i};
+      }
+    }
+  }
+  return found;
 }
 
 Requirement gate_false_red(const Grid& grid) {
-  double largest = -1;
-  std::string where;
-  bool met = true;
+  const GateCell worst = largest_of_gate(
+      grid, [](const GateRow& row, std::size_t i) { return row.false_red_per_job(i); });
+  const GateCell plain = largest_of_gate(
+      grid, [](const GateRow& row, std::size_t i) { return row.plain_false_red_per_job(i); });
+  const double share = worst.row->false_red_per_job(worst.size);
+  const record::Interval limits = worst.row->false_red_limits(worst.size);
+  return {"gate: at most 0.05 % false red per job at 1, 5 and 20 workloads",
+          fmt::format("worst {:.4f} % ({:.4f} to {:.4f}): {}, {}; of plain counts, too few to "
+                      "judge by, the worst is {:.4f} %: {} of {} runs, {}, {}",
+                      100 * share, 100 * limits.low, 100 * limits.high, worst.row->model->name,
+                      job_text(worst.size), 100 * plain.row->plain_false_red_per_job(plain.size),
+                      plain.row->null.red[plain.size], plain.row->null.runs, plain.row->model->name,
+                      job_text(plain.size)),
+          share <= stats::kMostFalseRed};
+}
+
+// Futures that repeated one another, or left out what the machine carries over, would part from
+// the plain counts; these are wide, and the level leaves room for all 27 of them.
+Requirement gate_counts_agree(const Grid& grid) {
+  constexpr double kLevel = 0.9999;
+  std::string apart;
   for (const GateRow& row : grid.gate) {
     for (std::size_t i = 0; i < kJobSizes.size(); ++i) {
-      const Share confirmed{row.null.confirmed[i], row.null.runs};
-      const Share screened{row.null.screened, row.null.runs};
+      const record::Interval limits = row.plain_limits(i, kLevel);
       const double share = row.false_red_per_job(i);
-      const double low = kJobSizes[i] * screened.interval().low * confirmed.interval().low;
-      met = met && (grid.size.full ? share : low) <= stats::kMostFalseRed;
-      if (share > largest) {
-        largest = share;
-        where = fmt::format("{:.4f} %: {}, {} workload{}", 100 * share, row.model->name,
-                            kJobSizes[i], kJobSizes[i] == 1 ? "" : "s");
+      if (share < limits.low || share > limits.high) {
+        apart += fmt::format("{}{}, {}", apart.empty() ? "" : "; ", row.model->name, job_text(i));
       }
     }
   }
-  return {"gate: at most 0.05 % false red per job at 1, 5 and 20 workloads", "worst " + where, met};
+  return {"gate: false red from many futures lies within the exact 99.99 % limits of plain counts",
+          apart.empty() ? "every model and size" : "apart: " + apart, apart.empty()};
 }
 
 Requirement gate_detection(const Grid& grid) {
-  double smallest = 2;
-  std::string where;
-  bool met = true;
-  for (const GateRow& row : grid.gate) {
-    for (std::size_t i = 0; i < kJobSizes.size(); ++i) {
-      const Share seen{row.effect.red[i], row.effect.runs};
-      met = met && seen.at_least(stats::kGatePower, grid.size.full);
-      if (seen.value() < smallest) {
-        smallest = seen.value();
-        where = fmt::format("{:.2f} %: {}, {} workload{}", 100 * smallest, row.model->name,
-                            kJobSizes[i], kJobSizes[i] == 1 ? "" : "s");
-      }
-    }
-  }
-  return {"gate: at least 95 % detection of 2 pass-sd", "worst " + where, met};
+  const auto missed = [](const GateRow& row, std::size_t i) {
+    return 1 - Share{row.effect.red[i], row.effect.runs}.value();
+  };
+  const GateCell worst = largest_of_gate(grid, missed);
+  const double found = 1 - missed(*worst.row, worst.size);
+  return {"gate: at least 95 % detection of 2 pass-sd",
+          fmt::format("worst {:.2f} %: {}, {}", 100 * found, worst.row->model->name,
+                      job_text(worst.size)),
+          found >= stats::kGatePower};
 }
 
 Requirement margin_is_no_noise(const Grid& grid) {
@@ -157,7 +178,7 @@ Requirement canary(const Grid& grid) {
   std::string fails;
   for (const Cell& cell : grid.cells) {
     if (judged(cell) && cell.effect_share == 0 && cell.plan == "standard" &&
-        !pooled(cell).at_most(kMostFalsePositives, false)) {
+        pooled(cell).interval().low > kMostFalsePositives) {
       fails += fmt::format("{}{} {:.0f} %", fails.empty() ? "" : ", ", cell.model->name,
                            100 * pooled(cell).value());
     }
@@ -172,15 +193,15 @@ void simulate_cells(Grid& grid, int threads) {
   std::uint64_t number = 0;
   std::vector<double> effects = {0};
   effects.insert(effects.end(), grid.size.effects.begin(), grid.size.effects.end());
-  for (const char* plan : {"standard", "quick", "two-pass"}) {
-    const bool seeds = std::string(plan) == "two-pass";
+  for (const std::string& plan : grid.size.plans) {
+    const bool seeds = plan == "two-pass";
     for (const NoiseModel& model : noise_models()) {
       for (const double effect : effects) {
         Cell cell{&model, plan, seeds ? "disjoint-pass-means" : "faster", effect, {}};
         fill(cell, ++number, effect == 0 ? grid.size.null_runs : grid.size.effect_runs, threads);
         grid.cells.push_back(std::move(cell));
       }
-      std::fprintf(stderr, "%s, %s\n", plan, std::string(model.name).c_str());
+      std::fprintf(stderr, "%s, %s\n", plan.c_str(), std::string(model.name).c_str());
     }
   }
 }
@@ -205,25 +226,26 @@ void simulate_margin(Grid& grid, int threads) {
 
 Size full_size() {
   Size size;
+  size.plans = {"standard", "quick", "two-pass"};
   size.null_runs = 4'000;
   size.effect_runs = 2'000;
   size.effects = {0.005, 0.01, 0.02, 0.05};
-  size.gate_null_runs = 200'000;
-  size.gate_effect_runs = 10'000;
+  size.gate = {.null_runs = 200'000, .futures = 40, .effect_runs = 10'000};
   size.margin_runs = 1'000;
   size.theory_draws = 100'000;
-  size.full = true;
   return size;
 }
 
+// As many runs as judge by the point, of what is judged: two-pass is only told, and one effect
+// stands for all.
 Size short_size() {
   Size size;
-  size.null_runs = 600;
-  size.effect_runs = 200;
-  size.effects = {0.005, 0.02};
-  size.gate_null_runs = 20'000;
-  size.gate_effect_runs = 1'000;
-  size.margin_runs = 100;
+  size.plans = {"standard", "quick"};
+  size.null_runs = 2'000;
+  size.effect_runs = 1'500;
+  size.effects = {0.005};
+  size.gate = {.null_runs = 16'000, .futures = 60, .effect_runs = 1'500};
+  size.margin_runs = 400;
   size.theory_draws = 10'000;
   return size;
 }
@@ -234,8 +256,7 @@ Grid simulate_grid(const Size& size, int threads) {
   simulate_cells(grid, threads);
   std::uint64_t number = 1000;
   for (const NoiseModel& model : noise_models()) {
-    grid.gate.push_back(
-        gate_row(model, ++number, size.gate_null_runs, size.gate_effect_runs, threads));
+    grid.gate.push_back(gate_row(model, ++number, size.gate, threads));
     std::fprintf(stderr, "gate, %s\n", std::string(model.name).c_str());
   }
   simulate_margin(grid, threads);
@@ -248,22 +269,21 @@ Grid simulate_grid(const Size& size, int threads) {
 }
 
 std::vector<Requirement> requirements(const Grid& grid) {
-  const bool full = grid.size.full;
   const auto null_cell = [](const Cell& cell) { return judged(cell) && cell.effect_share == 0; };
   const auto at_limit = [](const Cell& cell) { return cell.effect_share == kHarmLimit; };
   return {
-      worst(grid.cells, full,
-            "primary false positives at most 7 % at nominal 5 %, every noise model",
+      worst(grid.cells, "primary false positives at most 7 % at nominal 5 %, every noise model",
             kMostFalsePositives, true, null_cell, false_positives),
-      worst(grid.cells, full,
+      worst(grid.cells,
             "false *improved* or *regressed* (faster, slower) at most 7 %, looks included",
             kMostFalsePositives, true, null_cell, false_verdicts),
-      worst(grid.cells, full, "coverage of the 95 % interval at least 93 %, every effect",
-            kLeastCoverage, false, judged, coverage),
-      worst(grid.margin, full, "false *equivalent* at most 7 % where the change is the harm limit",
+      worst(grid.cells, "coverage of the 95 % interval at least 93 %, every effect", kLeastCoverage,
+            false, judged, coverage),
+      worst(grid.margin, "false *equivalent* at most 7 % where the change is the harm limit",
             kMostFalsePositives, true, at_limit, said_equivalent),
       power_near_theory(grid),
       gate_false_red(grid),
+      gate_counts_agree(grid),
       gate_detection(grid),
       margin_is_no_noise(grid),
       canary(grid),

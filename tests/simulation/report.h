@@ -10,18 +10,16 @@
 
 namespace abba::simulation {
 
-// How much is simulated: the full form is published, the short one runs with the tests.
+// How much is simulated: the full form is published, the short one runs with the tests. Both are
+// judged alike, by what was seen and not by how far it may be off.
 struct Size {
+  std::vector<std::string> plans;
   std::uint64_t null_runs = 0;    // of each model and plan, without an effect
   std::uint64_t effect_runs = 0;  // of each other cell
   std::vector<double> effects;
-  std::uint64_t gate_null_runs = 0;
-  std::uint64_t gate_effect_runs = 0;
+  GateSize gate;
   std::uint64_t margin_runs = 0;
   int theory_draws = 0;
-  // Full: the point estimates must meet the limits. Short: their exact 95 % limits must not lie
-  // wholly beyond them, since a fixed seed must not fail by bad luck.
-  bool full = false;
 };
 [[nodiscard]] Size full_size();
 [[nodiscard]] Size short_size();

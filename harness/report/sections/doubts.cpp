@@ -69,9 +69,10 @@ void doubts_section(const Source& source, Document& document) {
   } else {
     document.add(std::move(bullets));
   }
+  // N090 is a note of harness/calibration, which this layer does not know.
   document.paragraph(
       source.context.calibration.empty()
-          ? "No calibration record of this harness on this machine is known."
+          ? "N090: no calibration record of this machine class was there when the run began."
           : "Calibration of this harness on this machine: " + source.context.calibration + ".");
 }
 

@@ -6,6 +6,7 @@
 
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
+#include "harness/report/supplement.h"
 #include "harness/stats/family.h"
 #include "harness/stats/wording.h"
 
@@ -28,7 +29,7 @@ Table pass_table(const record::Verdict& verdict) {
   return table;
 }
 
-Table analyses_table(const record::Verdict& v) {
+Table analyses_table(const record::RunRecord& run, const record::Verdict& v) {
   Table table;
   table.head = {"analysis", "estimate", "interval", "level", "p"};
   const auto row = [&](std::string name, double estimate, const record::Interval& interval,
@@ -45,6 +46,11 @@ Table analyses_table(const record::Verdict& v) {
   row("Student t over passes, plain (secondary)", v.effect, v.plain95, v.p_difference);
   row("Hodges–Lehmann, signed rank (sensitivity)", v.hodges_lehmann, v.signed_rank,
       v.signed_rank_p);
+  const stats::Bootstrap bootstrap = bootstrap_check(run, v.workload);
+  if (bootstrap.rescaled.estimable()) {
+    row("hierarchical bootstrap of medians (a check, decides nothing)",
+        std::expm1(bootstrap.estimate), stats::to_fraction(bootstrap.rescaled), -1);
+  }
   table.rows.push_back({plain("sign flip of the passes (sensitivity)"), plain(""), plain(""),
                         plain(""), plain(p_text(v.sign_flip_p))});
   return table;
@@ -84,7 +90,7 @@ void effects_section(const Source& source, Document& document) {
                         "Dots: passes. Diamond and bar: their mean and its interval. Shaded: the "
                         "harm limit, if one is declared."});
     if (!stats::judged_by_disjoint_means(source.run)) {
-      document.add(analyses_table(verdict));
+      document.add(analyses_table(source.run, verdict));
     }
     document.paragraph(numbers_text(verdict));
     document.add(pass_table(verdict));

@@ -22,6 +22,9 @@ std::string value_text(const ExposureRow& row, double value) {
 }
 
 std::string interval_text(const ExposureRow& row) {
+  if (row.shared) {
+    return "shared by the arms";
+  }
   if (!row.interval.estimable()) {
     return "not estimable";
   }

@@ -61,6 +61,10 @@ std::string plan_text(const record::RunRecord& run) {
       record::name(p.preset), p.feasibility ? "one feasibility pass (in no statistic), " : "",
       counted(p.passes, "pass"), counted(p.blocks, "block"), record::name(p.order),
       record::name(p.workers), record::name(p.placement), p.cache);
+  if (run.manifest.workloads.size() > 1) {
+    text += fmt::format(" Workloads take turns in {} order.",
+                        record::name(p.workload_order.value_or(record::default_workload_order(p))));
+  }
   const stats::LookPlan looks = stats::look_plan(run);
   if (looks.looks.size() > 1) {
     text += fmt::format(" Looks after {} passes, each at {}.", fmt::join(looks.looks, " and "),

@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <string>
 
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
+#include "harness/report/supplement.h"
+#include "harness/stats/wording.h"
 
 namespace abba::report {
 namespace {
@@ -36,14 +40,29 @@ Table summary_table(const record::Verdict& verdict, bool pooled) {
   return table;
 }
 
+Table quantile_table(const record::RunRecord& run, const record::Verdict& verdict) {
+  Table table;
+  table.head = {"quantile", "arm", "requests", "value", "interval", "level"};
+  table.first_number = 2;
+  for (const ArmQuantile& row : arm_quantiles(run, verdict.workload)) {
+    const stats::QuantileEstimate& estimate = row.estimate;
+    table.rows.push_back(
+        {plain(fmt::format("p{:g}", 100 * estimate.p)), plain(row.arm),
+         plain(count_text(estimate.count)), plain(metric_text(verdict.metric, estimate.value)),
+         plain(quantile_interval_text(verdict.metric, estimate)),
+         plain(estimate.interval.estimable() ? stats::level_text(estimate.interval.level) : "–")});
+  }
+  return table;
+}
+
 }  // namespace
 
 void times_section(const Source& source, Document& document) {
   document.heading("Times");
   document.paragraph(
       "Description of the requests, pooled over passes and per pass. No conclusion is drawn from "
-      "these tables: requests of one process are not independent. p95 is shown without an "
-      "interval. Nothing is trimmed.");
+      "these tables: requests of one process are not independent, and the intervals of quantiles, "
+      "which take them so, are at their narrowest. Nothing is trimmed.");
   for (const record::Verdict& verdict : source.analysis.verdicts) {
     const std::string boundary = verdict.boundary.empty() ? "" : ", boundary " + verdict.boundary;
     document.heading(verdict.workload + " (" + verdict.metric + boundary + ")", 3);
@@ -52,6 +71,7 @@ void times_section(const Source& source, Document& document) {
       continue;
     }
     document.add(summary_table(verdict, true));
+    document.add(quantile_table(source.run, verdict));
     document.add(summary_table(verdict, false));
   }
 }

@@ -7,6 +7,7 @@
 #include "harness/record/names.h"
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
+#include "harness/report/supplement.h"
 #include "harness/stats/family.h"
 #include "harness/stats/run_kind.h"
 #include "harness/stats/wording.h"
@@ -95,6 +96,19 @@ std::string level_sentence(const Source& source) {
   return text;
 }
 
+// Spans that the change cannot touch, one line a workload that declares any.
+void controls(const Source& source, Document& document) {
+  for (const Verdict& verdict : source.analysis.verdicts) {
+    std::vector<std::string> sentences;
+    for (const stats::ControlRow& row : control_rows(source.run, verdict.workload)) {
+      sentences.push_back(control_text(source.run, row));
+    }
+    if (!sentences.empty()) {
+      document.paragraph(Line{strong(verdict.workload), plain(": " + base::join(sentences, " "))});
+    }
+  }
+}
+
 // "NAME VERSION" as the arm's worker declares itself.
 std::string program_text(const record::RunRecord& run, const std::string& arm) {
   const record::WorkerHello& hello = run.hello.at(arm);
@@ -159,6 +173,7 @@ void verdict_section(const Source& source, Document& document) {
     reasons.items.push_back(std::move(line));
   }
   document.add(std::move(reasons));
+  controls(source, document);
   document.paragraph(level_sentence(source));
 }
 

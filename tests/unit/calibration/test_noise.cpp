@@ -36,6 +36,45 @@ TEST(Noise, is_that_of_passes_and_of_blocks) {
   EXPECT_NEAR(noise[0].request_ns, 1.5e6, 2e4);
 }
 
+// A block that failed is in no statistic; the passes around it count by their other blocks.
+TEST(Noise, a_failed_or_tainted_block_does_not_count) {
+  const auto good = noise_of(runs(2, 0.01, 0.004));
+  for (const bool failed : {true, false}) {
+    auto all = runs(2, 0.01, 0.004);
+    for (auto& run : all) {
+      // One more block than planned, so that the pass stays whole: far slower in B.
+      record::Block bad = run.passes[0].blocks[0];
+      (failed ? bad.failure : bad.taint) = "cpu-load";
+      bad.failed = failed;
+      for (record::Slot& slot : bad.slots) {
+        for (record::Sample& sample : slot.samples) {
+          sample.duration_ns *= slot.arm == "B" ? 3 : 1;
+        }
+      }
+      run.passes[0].blocks.push_back(bad);
+    }
+    const auto noise = noise_of(all);
+    ASSERT_EQ(noise.size(), 1U);
+    EXPECT_EQ(noise[0].passes, good[0].passes);
+    EXPECT_DOUBLE_EQ(noise[0].block_sd, good[0].block_sd) << (failed ? "failed" : "tainted");
+    EXPECT_DOUBLE_EQ(noise[0].request_ns, good[0].request_ns);
+  }
+}
+
+TEST(Noise, experiments_are_named_once) {
+  auto all = runs(3, 0.01, 0.004);
+  all[1].manifest.id = "a";
+  all[2].manifest.id = "a";
+  EXPECT_EQ(noise_of(all)[0].manifests, (std::set<std::string>{"a", "synthetic"}));
+}
+
+TEST(Noise, a_worker_is_ready_after_all_its_steps) {
+  record::WorkerProcess worker;
+  EXPECT_EQ(ready_seconds(worker), 0);
+  worker.setup_ns = {{"load", 1.5e9}, {"first_request", 0.25e9}};
+  EXPECT_DOUBLE_EQ(ready_seconds(worker), 1.75);
+}
+
 TEST(Noise, only_equal_arms_of_fresh_workers_tell_it) {
   auto all = runs(3, 0.01, 0.004);
   all[0].bindings[1].value = std::string(64, 'b');

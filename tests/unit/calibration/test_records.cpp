@@ -8,6 +8,7 @@
 #include "harness/calibration/calibration_record.h"
 #include "harness/calibration/machine_class.h"
 #include "harness/calibration/series.h"
+#include "tests/unit/stats/synthetic_run.h"
 
 namespace abba::calibration {
 namespace {
@@ -15,8 +16,23 @@ namespace {
 using base::Json;
 
 TEST(MachineClass, is_the_device_or_the_cpu_and_how_many) {
+  EXPECT_EQ(machine_class({{"cpu", "cpu family", "26"},
+                           {"cpu", "model", "2"},
+                           {"cpu", "model name", "AMD EPYC"},
+                           {"cpu", "online", "0-1"}}),
+            "amd-epyc-family-26-model-2-2-cpus");
+  EXPECT_NE(machine_class({{"cpu", "cpu family", "25"},
+                           {"cpu", "model", "2"},
+                           {"cpu", "model name", "AMD EPYC"},
+                           {"cpu", "online", "0-1"}}),
+            machine_class({{"cpu", "cpu family", "26"},
+                           {"cpu", "model", "2"},
+                           {"cpu", "model name", "AMD EPYC"},
+                           {"cpu", "online", "0-1"}}))
+      << "one name for two generations";
   EXPECT_EQ(machine_class({{"cpu", "model name", "AMD EPYC"}, {"cpu", "online", "0-1"}}),
-            "amd-epyc-2-cpus");
+            "amd-epyc-2-cpus")
+      << "a kernel that tells no family";
   EXPECT_EQ(machine_class({{"cpu", "model name", "Intel(R) Xeon(R) Gold 6338 @ 2.0GHz"},
                            {"cpu", "online", "0-3,8,10-11"}}),
             "intel-xeon-gold-6338-2-0ghz-7-cpus");
@@ -54,6 +70,31 @@ TEST(Series, only_what_is_injected_differs_between_the_manifests) {
       << "four harm limits of 2 ms over 100 requests";
 }
 
+// Passes that a statistic leaves out tell nothing of the requests that delays are made of.
+TEST(Series, a_request_is_that_of_the_passes_that_count) {
+  synthetic::Spec spec;
+  spec.workloads = {"w"};
+  spec.passes = 6;
+  spec.equal_arms = true;
+  record::RunRecord run = synthetic::make_run(spec);
+  const Request whole = request_of(run);
+  EXPECT_NEAR(whole.median_ns, spec.base_ns, 0.01 * spec.base_ns);
+  EXPECT_EQ(whole.of_a_worker, 4 * 2 * (3 + 20)) << "blocks x slots of an arm x requests";
+  for (record::Block& block : run.passes[2].blocks) {
+    for (record::Slot& slot : block.slots) {
+      for (record::Sample& sample : slot.samples) {
+        sample.duration_ns *= 100;
+      }
+      slot.samples.insert(slot.samples.end(), slot.samples.begin(), slot.samples.end());
+    }
+  }
+  run.passes[2].blocks.pop_back();  // incomplete: in no statistic
+  record::RunRecord without = run;
+  without.passes.erase(without.passes.begin() + 2);
+  EXPECT_EQ(request_of(run).median_ns, request_of(without).median_ns);
+  EXPECT_EQ(request_of(run).of_a_worker, whole.of_a_worker);
+}
+
 TEST(Series, spins_of_a_device_experiment_run_on_the_device) {
   SeriesOptions with;
   with.on_device = true;
@@ -79,7 +120,7 @@ Result result() {
 TEST(Record, says_counts_and_digests_and_is_cited_by_its_sentence) {
   CalibrationRecord record;
   record.utc = "2026-11-30T10:00:00Z";
-  record.machine_class = "amd-epyc-2-cpus";
+  record.machine_class = "amd-epyc-family-26-model-2-2-cpus";
   record.result = result();
   record.runs = {{"equal", "equal/001.sqlite", std::string(64, 'a')}};
   const Json json = to_json(record);
@@ -112,6 +153,7 @@ TEST(Table, marks_what_does_not_hold) {
 }
 
 TEST(Notes, codes_are_ordered_and_explained) {
+  ASSERT_FALSE(note_table().empty());
   std::string_view last;
   for (const auto& note : note_table()) {
     EXPECT_LT(last, note.code);

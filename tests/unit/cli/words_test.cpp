@@ -132,6 +132,7 @@ TEST(RunId, is_the_moment_and_the_lock) {
 
 TEST(Notes, every_code_says_what_it_means_and_what_to_do) {
   const auto look = [](const auto& table) {
+    ASSERT_FALSE(table.empty());
     for (const auto& note : table) {
       EXPECT_GT(note.explanation.size(), 20U) << note.code;
       EXPECT_GT(note.advice.size(), 10U) << note.code;
@@ -155,6 +156,8 @@ TEST(Notes, no_code_is_used_twice) {
   for (const auto& note : calibration::note_table()) {
     ++seen[note.code];
   }
+  EXPECT_EQ(seen.size(), run::note_table().size() + stats::note_table().size() +
+                             calibration::note_table().size());
   for (const auto& [code, count] : seen) {
     EXPECT_EQ(count, 1) << code;
   }

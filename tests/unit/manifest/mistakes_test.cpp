@@ -73,6 +73,8 @@ const Bad kBadProtocol[] = {
      "\"standard\" (nearest)"},
     {"unknown_order", kProtocol, protocol(R"("order": "ABBA")"), "/protocol/order", "bad-value",
      "ABBA/BAAB"},
+    {"unknown_workload_order", kProtocol, protocol(R"("workload_order": "rotate")"),
+     "/protocol/workload_order", "bad-value", "\"rotated\" (nearest)"},
     {"looks_descending", kProtocol, protocol(R"("looks": [12, 6])"), "/protocol/looks",
      "inconsistent", "the last one 12"},
     {"looks_short", kProtocol, protocol(R"("looks": [6, 10])"), "/protocol/looks", "inconsistent",

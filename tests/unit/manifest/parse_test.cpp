@@ -65,7 +65,8 @@ TEST(Parse, QuickPreset) {
 TEST(Parse, EveryPartOfAPresetCanBeOverridden) {
   const record::Protocol protocol = with_protocol(R"({
       "preset": "two-pass", "feasibility": false, "passes": 9, "looks": [6, 9], "blocks": 3,
-      "workers": "fresh-per-pass", "order": "interleaved", "arrival": "paced", "interval_ms": 2.5,
+      "workers": "fresh-per-pass", "order": "interleaved",
+      "workload_order": "rotated", "arrival": "paced", "interval_ms": 2.5,
       "placement": "shared-process", "cache": "flush-l2", "readiness": "warm", "load": "expected",
       "on_taint": "abort", "seed": 7, "idle_gap_ms": 3,
       "slot": {"warmup": 3, "warmup_ms": 4, "min_requests": 5, "min_ms": 6, "max_requests": 7,
@@ -76,6 +77,7 @@ TEST(Parse, EveryPartOfAPresetCanBeOverridden) {
   EXPECT_FALSE(protocol.feasibility);
   EXPECT_THAT(protocol.looks, ::testing::ElementsAre(6, 9));
   EXPECT_EQ(protocol.order, record::Order::kInterleaved);
+  EXPECT_EQ(protocol.workload_order, record::WorkloadOrder::kRotated);
   EXPECT_EQ(protocol.interval_ms, 2.5);
   EXPECT_EQ(protocol.placement, record::Placement::kSharedProcess);
   EXPECT_EQ(protocol.on_taint, record::OnTaint::kAbort);
@@ -96,6 +98,23 @@ TEST(Parse, TimeoutsEnterTheDigestOnlyWhereTheyAreNotTheUsualOnes) {
       with_protocol(R"({"preset": "standard", "limits": {"timeouts": {"load_s": 101}}})");
   EXPECT_EQ(digest(plain), digest(usual));
   EXPECT_NE(digest(plain), digest(longer));
+}
+
+// The same for the order of workloads, which plans chose by themselves before.
+TEST(Parse, OrderOfWorkloadsEntersTheDigestOnlyWhereItIsNotTheUsualOne) {
+  const auto plain = with_protocol(R"({"preset": "standard"})");
+  const auto usual = with_protocol(R"({"preset": "standard", "workload_order": "random"})");
+  const auto rotated = with_protocol(R"({"preset": "standard", "workload_order": "rotated"})");
+  EXPECT_FALSE(usual.protocol.workload_order);
+  EXPECT_EQ(digest(plain), digest(usual));
+  EXPECT_EQ(rotated.protocol.workload_order, record::WorkloadOrder::kRotated);
+  EXPECT_NE(digest(plain), digest(rotated));
+  EXPECT_EQ(digest(parsed(expand(rotated).dump_pretty())), digest(rotated));
+  // Where blocks are AB or BA, fixed is the usual one.
+  const auto pairs = with_protocol(R"({"preset": "standard", "order": "AB/BA"})");
+  const auto fixed =
+      with_protocol(R"({"preset": "standard", "order": "AB/BA", "workload_order": "fixed"})");
+  EXPECT_EQ(digest(pairs), digest(fixed));
 }
 
 TEST(Parse, FixedCountMeansThatCount) {

@@ -101,6 +101,7 @@ TEST(Schema, HasTheWordsThatParsingKnows) {
   expect_words<record::Preset>(root, "protocol", "preset");
   expect_words<record::WorkerReuse>(root, "protocol", "workers");
   expect_words<record::Order>(root, "protocol", "order");
+  expect_words<record::WorkloadOrder>(root, "protocol", "workload_order");
   expect_words<record::Arrival>(root, "protocol", "arrival");
   expect_words<record::Placement>(root, "protocol", "placement");
   expect_words<record::Load>(root, "protocol", "load");

@@ -133,6 +133,44 @@ TEST(MakePlan, shuffles_workloads_and_starts_fresh_workers) {
   EXPECT_EQ(plan.looks, std::vector<int>{12});
 }
 
+// The order of workloads in each round of blocks of the measured passes.
+std::vector<std::string> rounds(const record::Plan& plan) {
+  std::vector<std::string> orders;
+  for (const auto& pass : plan.passes) {
+    for (std::size_t b = 0; pass.phase == record::Phase::kMeasured && b < pass.blocks.size();
+         b += 3) {
+      orders.push_back(pass.blocks[b].workload + pass.blocks[b + 1].workload +
+                       pass.blocks[b + 2].workload);
+    }
+  }
+  return orders;
+}
+
+TEST(MakePlan, workloads_take_turns_in_the_order_asked_for) {
+  auto manifest = manifest_of(record::Order::kAbbaBaab, 3, 2, 1);
+  manifest.protocol.workload_order = record::WorkloadOrder::kFixed;
+  EXPECT_EQ(rounds(make_plan(manifest)), std::vector<std::string>(6, "pqr"));
+  manifest.protocol.workload_order = record::WorkloadOrder::kRotated;
+  EXPECT_EQ(rounds(make_plan(manifest)),
+            (std::vector<std::string>{"pqr", "qrp", "rpq", "pqr", "qrp", "rpq"}));
+  EXPECT_EQ(violation(make_plan(manifest), 3, 2), "");
+}
+
+TEST(MakePlan, random_order_of_workloads_is_the_default_where_starts_are_drawn) {
+  auto manifest = manifest_of(record::Order::kAbbaBaab, 12, 2, 1);
+  const auto plain = text_of(make_plan(manifest));
+  manifest.protocol.workload_order = record::WorkloadOrder::kRandom;
+  EXPECT_EQ(text_of(make_plan(manifest)), plain);
+  auto seeds = manifest_of(record::Order::kAbBa, 12, 2, 1);
+  EXPECT_EQ(std::set<std::string>({"pqr"}), [&] {
+    const auto all = rounds(make_plan(seeds));
+    return std::set<std::string>(all.begin(), all.end());
+  }()) << "as declared where it is AB or BA";
+  seeds.protocol.workload_order = record::WorkloadOrder::kRandom;
+  const auto drawn = rounds(make_plan(seeds));
+  EXPECT_GT(std::set<std::string>(drawn.begin(), drawn.end()).size(), 2U);
+}
+
 TEST(MakePlan, interleaved_stores_two_slots_a_block) {
   const auto plan = make_plan(manifest_of(record::Order::kInterleaved, 2, 1, 1));
   EXPECT_EQ(slot_count(plan.passes[1].blocks[0]), 2);

@@ -312,6 +312,75 @@ TEST(Json, is_json_and_keeps_unknown_numbers_null) {
   EXPECT_EQ(parsed.at("criterion").as_string(), "met");
 }
 
+// small_run with a span "parse" of 50 us a request in every slot, `factor` times as long in B.
+RunRecord with_control(double factor) {
+  RunRecord run = small_run(-0.05);
+  run.manifest.success.controls = {"parse"};
+  std::int64_t number = 0;
+  for (auto& pass : run.passes) {
+    for (auto& block : pass.blocks) {
+      for (auto& slot : block.slots) {
+        const double ripple = static_cast<double>(number++ % 5) * 10;
+        const double each = 50'000 * (slot.arm == "B" ? factor : 1) + ripple;
+        slot.spans.push_back({-1, "parse", "outer", 0, static_cast<std::int64_t>(6 * each), 6});
+      }
+    }
+  }
+  return run;
+}
+
+TEST(Supplement, quantiles_have_an_interval_or_say_what_they_need) {
+  const std::string text = markdown_of(small_run(-0.05));  // 144 requests an arm
+  EXPECT_NE(text.find("| p50 | A | 144 | 1.502 ms |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| p99 | B | 144 |"), std::string::npos);
+  EXPECT_NE(text.find("not estimable: needs n \\>= 368"), std::string::npos) << text;
+  EXPECT_EQ(text.find("needs n \\>= 72"), std::string::npos) << "there are enough for a p95";
+  EXPECT_NE(html_of(seeds_run()).find("not estimable: needs n &gt;= 72"), std::string::npos);
+}
+
+TEST(Supplement, the_bootstrap_stands_beside_the_t_interval) {
+  const RunRecord run = small_run(-0.05);
+  const auto analysis = stats::analyze(run);
+  const std::string name = "hierarchical bootstrap of medians (a check, decides nothing)";
+  EXPECT_NE(markdown_of(run).find(name), std::string::npos);
+  EXPECT_NE(html_of(run).find(name), std::string::npos);
+  EXPECT_EQ(markdown_of(seeds_run()).find(name), std::string::npos);
+  EXPECT_NE(summary_text(run, analysis, context()).find("bootstrap, a check: -5."),
+            std::string::npos);
+  const base::Json parsed = base::parse_json(json(run, analysis, context()), "report");
+  const base::Json& interval =
+      parsed.at("supplements").as_array().at(0).at("bootstrap").at("rescaled");
+  const record::Interval t = analysis.verdicts[0].plain95;
+  EXPECT_NEAR(interval.at("low").as_double(), t.low, 0.003);
+  EXPECT_NEAR(interval.at("high").as_double(), t.high, 0.003);
+}
+
+TEST(Supplement, negative_controls_are_one_line_after_the_words) {
+  const RunRecord still = with_control(1);
+  const std::string text = markdown_of(still);
+  const auto line = text.find("**small**: Negative control parse: still within 2.00 %,");
+  ASSERT_NE(line, std::string::npos) << text;
+  EXPECT_LT(text.find("improved on small"), line);
+  EXPECT_LT(line, text.find("## Doubts"));
+  const RunRecord moved = with_control(1.1);
+  EXPECT_NE(html_of(moved).find("Negative control parse: moved, limit 2.00 %, +"),
+            std::string::npos);
+  const auto analysis = stats::analyze(moved);
+  EXPECT_NE(summary_text(moved, analysis, context()).find("Negative control parse: moved"),
+            std::string::npos);
+  const base::Json parsed = base::parse_json(json(moved, analysis, context()), "report");
+  const base::Json& control =
+      parsed.at("supplements").as_array().at(1).at("negative_controls").as_array().at(0);
+  EXPECT_EQ(control.get_string("state", ""), "moved");
+  EXPECT_EQ(control.at("passes").as_int(), 6);
+  EXPECT_NEAR(control.at("effect").as_double(), 0.1, 0.001);
+  RunRecord absent = small_run(-0.05);
+  EXPECT_EQ(markdown_of(absent).find("Negative control"), std::string::npos);
+  absent.manifest.success.controls = {"parse"};
+  EXPECT_NE(markdown_of(absent).find("Negative control parse: not recorded in both arms."),
+            std::string::npos);
+}
+
 TEST(Summary, keeps_to_the_width_and_colours_only_if_asked) {
   const RunRecord run = small_run(-0.05);
   ReportContext plain = context();

@@ -103,6 +103,32 @@ TEST(Exposure, ForeignTimeOnTheDeviceIsJudgedWithoutAnyAllowance) {
   EXPECT_TRUE(has_note(run, "N025"));
 }
 
+TEST(Exposure, InterleavedArmsShareWhatWasReadOfABlock) {
+  synthetic::Spec spec;
+  spec.order = record::Order::kInterleaved;
+  record::RunRecord run = synthetic::make_run(spec);
+  for (const record::Pass& pass : run.passes) {
+    for (const record::Block& block : pass.blocks) {
+      put(run, block.slots[0], "during", "gpu.sm_clock", 1500 + 10 * pass.index);
+    }
+  }
+  const auto rows = rows_of(run);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].shared);
+  EXPECT_EQ(rows[0].passes.size(), 12U);
+  EXPECT_DOUBLE_EQ(rows[0].a, 1555);
+  EXPECT_DOUBLE_EQ(rows[0].b, 1555);
+  EXPECT_FALSE(rows[0].interval.estimable());
+  EXPECT_LT(rows[0].limit, 0) << "nothing to judge";
+  for (const record::Pass& pass : run.passes) {
+    for (const record::Block& block : pass.blocks) {
+      put(run, block.slots[1], "during", "gpu.sm_clock", 1400 + 10 * pass.index);
+    }
+  }
+  EXPECT_FALSE(rows_of(run)[0].shared) << "each arm was read by itself";
+  EXPECT_TRUE(has_note(run, "N025"));
+}
+
 TEST(Exposure, UnreadableIsAbsentNotZero) {
   const auto run = run_with([](const record::Slot& slot, record::RunRecord& into) {
     into.environment.push_back(

@@ -91,6 +91,7 @@ TEST(Wording, digits_follow_the_interval) {
 }
 
 TEST(Notes, codes_are_unique_ordered_and_explained) {
+  ASSERT_FALSE(note_table().empty());
   std::string_view last;
   for (const record::NoteEntry& entry : note_table()) {
     EXPECT_LT(last, entry.code);

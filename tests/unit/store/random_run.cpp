@@ -51,6 +51,7 @@ void fill_protocol(Draw& draw, record::Protocol& protocol) {
   protocol.workers = record::WorkerReuse::kReuse;
   protocol.blocks = 2;
   protocol.order = record::Order::kRandom;
+  protocol.workload_order = record::WorkloadOrder::kRotated;
   protocol.slot = {draw.count(), draw.real(), draw.count(), draw.real(), draw.count(), draw.real()};
   protocol.arrival = record::Arrival::kPaced;
   protocol.interval_ms = draw.real();
