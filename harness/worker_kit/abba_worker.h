@@ -1894,6 +1894,11 @@ inline std::size_t round_up(std::size_t size, std::size_t alignment) {
   return (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
 }
 
+// Not inlined: a compiler that saw free() beside a call of new would take them for a mismatch.
+[[gnu::noinline]] inline void release(void* memory) {
+  std::free(memory);
+}
+
 }  // namespace abba_worker::detail
 
 void* operator new(std::size_t size) {
@@ -1911,28 +1916,28 @@ void* operator new[](std::size_t size, std::align_val_t alignment) {
   return operator new(size, alignment);
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 void operator delete[](void* memory) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 void operator delete[](void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  abba_worker::detail::release(memory);
 }
 
 #endif  // ABBA_WORKER_COUNT_ALLOCATIONS
