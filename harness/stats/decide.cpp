@@ -230,7 +230,7 @@ Criterion meets_claim(const Rule& rule, double alpha, const Verdict& verdict) {
   return out ? Criterion::kNotMet : Criterion::kUndecided;
 }
 
-void judge_disjoint(Verdict& verdict) {
+int judge_disjoint(Verdict& verdict) {
   double low[2] = {INFINITY, INFINITY};
   double high[2] = {-INFINITY, -INFINITY};
   for (const record::ArmSummary& summary : verdict.summaries) {
@@ -252,6 +252,7 @@ void judge_disjoint(Verdict& verdict) {
                                b_below   ? "are disjoint, B lies below"
                                : b_above ? "are disjoint, B lies above"
                                          : "overlap");
+  return b_below ? -1 : b_above ? 1 : 0;
 }
 
 }  // namespace abba::stats

@@ -36,7 +36,8 @@ void judge(const Rule& rule, const HolmRow& difference, const HolmRow& equivalen
                                             const record::Verdict& verdict);
 
 // The seeds' rule: the ranges of the pass means of A and B are disjoint. Fills word and reason from
-// verdict.summaries; needs both arms in at least two passes.
-void judge_disjoint(record::Verdict& verdict);
+// verdict.summaries; needs both arms in at least two passes. -1 if B's range lies below A's, 1 if
+// it lies above, 0 if they overlap.
+int judge_disjoint(record::Verdict& verdict);
 
 }  // namespace abba::stats

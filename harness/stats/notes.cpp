@@ -152,6 +152,11 @@ constexpr record::NoteEntry kNotes[] = {
      "for "
      "both: no arm's conditions could be told from the other's, and their balance was not judged.",
      "Use order ABBA/BAAB if the change may itself slow a clock or draw power."},
+    {"N044", Severity::kDoubt,
+     "The ranges of pass means are disjoint on the other side than the medians: a few slow "
+     "requests "
+     "decide the means.",
+     "Look at the samples of each pass; run the change under `standard` for a verdict."},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ std::optional<AnalysisRules> rules_of(const record::RunRecord& run) {
   AnalysisRules second;
   second.version = "abba.analysis/2";
   second.shares_conditions_of_interleaved_arms = false;
+  second.compares_means_with_medians = false;
   if (named == second.version) {
     return second;
   }

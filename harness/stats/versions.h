@@ -30,6 +30,8 @@ struct AnalysisRules {
   // are shown for both arms, judged for neither, and N043 says so. Version 2 took them for those of
   // the arm that began the block, and compared blocks with blocks.
   bool shares_conditions_of_interleaved_arms = true;
+  // N044 says where ranges of pass means lie on the other side than the medians.
+  bool compares_means_with_medians = true;
 };
 
 // The rules that `run` names; the newest if it names none (a record that no run file holds).

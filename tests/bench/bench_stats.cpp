@@ -103,7 +103,7 @@ BENCHMARK(grid_cell_1000)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMilli
 void gate_row_10000(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        simulation::gate_row(simulation::noise_models().back(), 1, 9000, 1000, 2));
+        simulation::gate_row(simulation::noise_models().back(), 1, {9000, 1, 1000}, 2));
   }
 }
 BENCHMARK(gate_row_10000)->UseRealTime()->Unit(benchmark::kMillisecond);

@@ -35,6 +35,42 @@ TEST(Versions, a_run_keeps_the_one_it_names) {
   }
 }
 
+// B is faster but for one request in five, which is three times as slow.
+RunRecord with_slow_requests(const std::string& version) {
+  synthetic::Spec spec;
+  spec.preset = record::Preset::kTwoPass;
+  spec.order = record::Order::kAbBa;
+  spec.passes = 2;
+  spec.blocks = 1;
+  spec.effect = -0.05;
+  spec.claim = record::Claim::kDisjointPassMeans;
+  RunRecord run = run_of_version(version, spec);
+  for (auto& pass : run.passes) {
+    for (auto& block : pass.blocks) {
+      for (auto& slot : block.slots) {
+        for (std::size_t i = 0; slot.arm == "B" && i < slot.samples.size(); i += 5) {
+          slot.samples[i].duration_ns *= 3;
+        }
+      }
+    }
+  }
+  return run;
+}
+
+TEST(Versions, the_third_says_where_means_and_medians_part) {
+  const Analysis third = analyze(with_slow_requests("abba.analysis/3"));
+  ASSERT_FALSE(third.verdicts.empty());
+  EXPECT_EQ(third.verdicts[0].word, Word::kDisjointMet);
+  EXPECT_NE(third.verdicts[0].reason.find("B lies above"), std::string::npos);
+  EXPECT_LT(third.verdicts[0].effect, 0);
+  EXPECT_TRUE(has_note(third, "N044"));
+  EXPECT_FALSE(has_note(analyze(with_slow_requests("abba.analysis/2")), "N044"));
+  synthetic::Spec plain;
+  plain.preset = record::Preset::kTwoPass;
+  plain.passes = 2;
+  EXPECT_FALSE(has_note(analyze(run_of_version("abba.analysis/3", plain)), "N044"));
+}
+
 TEST(Versions, an_unknown_one_is_invalid_and_says_so) {
   const Analysis analysis = analyze(run_of_version("abba.analysis/99"));
   EXPECT_EQ(analysis.version, "abba.analysis/99");

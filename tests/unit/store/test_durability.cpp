@@ -184,7 +184,7 @@ class Steps : public ::testing::Test {
     return read_run(path());  // read-only
   }
 
-  Folder folder_;
+  TemporaryFolder folder_;
   record::RunRecord run_ = testing::random_run(20);
 };
 
