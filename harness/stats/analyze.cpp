@@ -228,17 +228,6 @@ class Analyser {
     return nullptr;
   }
 
-  // The rule looks at means, the effect beside it at medians.
-  void note_means_against_medians(const Verdict& verdict, int side_of_means) {
-    const bool asks = version_.value_or(AnalysisRules{}).compares_means_with_medians;
-    if (asks && side_of_means * verdict.effect < 0) {
-      out_.notes.push_back(make_note("N044", verdict.workload,
-                                     fmt::format("by pass means B lies {}, by medians {}",
-                                                 side_of_means < 0 ? "below" : "above",
-                                                 side_of_means < 0 ? "above" : "below")));
-    }
-  }
-
   void apply_seeds_rule() {
     for (std::size_t i = 0; i < out_.verdicts.size(); ++i) {
       Verdict& verdict = out_.verdicts[i];
@@ -247,7 +236,8 @@ class Analyser {
       } else if (verdict.passes < 2) {
         invalidate(verdict, make_note("N009", verdict.workload, "the rule needs two passes"));
       } else {
-        note_means_against_medians(verdict, judge_disjoint(verdict));
+        const int side = judge_disjoint(verdict);
+        append(out_.notes, check_means_against_medians(run_, verdict, side));
       }
     }
   }

@@ -60,6 +60,17 @@ double condition_limit(const record::RunRecord& run) {
   return harm_limit > 0 && harm_limit < 1 ? harm_limit : kDefaultLimit;
 }
 
+std::vector<record::Note> check_means_against_medians(const record::RunRecord& run,
+                                                      const record::Verdict& verdict,
+                                                      int side_of_means) {
+  const bool asks = rules_of(run).value_or(AnalysisRules{}).compares_means_with_medians;
+  if (!asks || side_of_means * verdict.effect >= 0) return {};
+  const bool below = side_of_means < 0;
+  return {make_note("N044", verdict.workload,
+                    fmt::format("by pass means B lies {}, by medians {}", below ? "below" : "above",
+                                below ? "above" : "below"))};
+}
+
 std::vector<record::Note> check_outputs(const record::RunRecord& run, const std::string& workload) {
   std::vector<record::Note> notes;
   std::set<std::string> fails_reference;

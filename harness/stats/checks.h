@@ -18,6 +18,12 @@ inline constexpr double kDefaultLimit = 0.01;
 // What a condition may differ by: the harm limit where it means something, else kDefaultLimit.
 [[nodiscard]] double condition_limit(const record::RunRecord& run);
 
+// N044 if disjoint ranges of pass means lie on the other side (judge_disjoint's answer) than the
+// effect, which is one of medians.
+[[nodiscard]] std::vector<record::Note> check_means_against_medians(const record::RunRecord& run,
+                                                                    const record::Verdict& verdict,
+                                                                    int side_of_means);
+
 // Registered comparison of outputs, and the digests taken in the slots under a bitwise rule.
 [[nodiscard]] std::vector<record::Note> check_outputs(const record::RunRecord& run,
                                                       const std::string& workload);

@@ -168,6 +168,7 @@ std::string example_accepted(Bench& bench) {
   if (example == nullptr) throw NotDeclared{"hello gives no example"};
   record::Workload workload = bench.workload();
   workload.input = *example;
+  workload.boundaries.clear();  // --boundary is of --input
   bench.forget();
   bench.shared().ask(prepare_request(workload, 7));
   return "";
