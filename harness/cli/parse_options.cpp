@@ -31,9 +31,8 @@ class CommandLine {
         "`abba COMMAND --help` says what a command takes, writes and refuses.\n\n"
         "Exit codes: 0 done; 1 reserved for a red gate; 2 bad usage, manifest or run file; 3 not\n"
         "what was registered or bound, or a damaged ledger; 4 nothing was timed: the preflight or\n"
-        "the outputs failed, or the plan is above its limits; 5 broken or stopped, data kept, or "
-        "a\n"
-        "file cannot be written; 6 calibration runs are missing; 7 evidence, conformance or\n"
+        "the outputs failed, or the plan is above its limits; 5 broken or stopped, data kept, or\n"
+        "a file cannot be written; 6 calibration runs are missing; 7 evidence, conformance or\n"
         "calibration does not hold.");
     manifest_commands();
     run_commands();

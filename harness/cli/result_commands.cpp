@@ -180,7 +180,7 @@ int beside_command(const Options& options) {
     refuse_to_overwrite(options.out);
   }
   std::error_code ignored;
-  if (fs::equivalent(options.words[0], options.words[1], ignored)) {
+  if (fs::equivalent(named_run(options.words[0]), named_run(options.words[1]), ignored)) {
     throw Error(ErrorCode::kBadInput, options.words[1],
                 "is named twice; name two runs, one under each plan");
   }
