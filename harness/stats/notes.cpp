@@ -148,14 +148,12 @@ constexpr record::NoteEntry kNotes[] = {
      "A negative control is declared, but no slot recorded a span of that name in both arms.",
      "Name a span that the worker records; a report lists them as parts of a request."},
     {"N043", Severity::kInfo,
-     "The arms ran interleaved, request by request, so what the environment was read to be held "
-     "for "
+     "The arms ran interleaved, request by request, so what was read of the environment held for "
      "both: no arm's conditions could be told from the other's, and their balance was not judged.",
      "Use order ABBA/BAAB if the change may itself slow a clock or draw power."},
     {"N044", Severity::kDoubt,
      "The ranges of pass means are disjoint on the other side than the medians: a few slow "
-     "requests "
-     "decide the means.",
+     "requests decide the means.",
      "Look at the samples of each pass; run the change under `standard` for a verdict."},
 };
 
