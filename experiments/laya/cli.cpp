@@ -116,12 +116,19 @@ void add_compare_reference(CLI::App& app, int& result) {
 }
 
 void add_device_commands(CLI::App& app) {
-  static PlannedNetwork examined;
+  static Doctor examined;
   CLI::App* doctor_command =
       app.add_subcommand("doctor", "Say what each backend would run on, or why it cannot");
-  doctor_command->add_option("--checkpoint", examined.checkpoint,
+  doctor_command->add_option("--checkpoint", examined.network.checkpoint,
                              "Load this one on the GPU and print the memory it takes");
-  doctor_command->add_option("--shape", examined.shapes, "ROWSxTOKENS[xOPTIONS] to plan for");
+  doctor_command->add_option("--shape", examined.network.shapes,
+                             "ROWSxTOKENS[xOPTIONS] to plan for");
+  doctor_command->add_flag("--json", examined.json, "Print one JSON object for programs");
+  doctor_command->footer(
+      "--json: {schema, cpu, cuda[, memory]}; each backend has `available` and, if not, `reason`;\n"
+      "cpu: isa, library, product; cuda: name, uuid, pci, compute_capability, sm_count,\n"
+      "memory_bytes, memory_used_bytes, driver_cuda, runtime_cuda; memory (with --checkpoint):\n"
+      "weight_bytes, arena_bytes, scratch_bytes, device_used_bytes and what was not available.");
   doctor_command->callback([] { doctor(examined); });
 
   static PlannedNetwork options;
