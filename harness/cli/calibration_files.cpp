@@ -8,10 +8,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
-#include "harness/calibration/calibration_notes.h"
 #include "harness/calibration/machine_class.h"
 #include "harness/host/device_probe.h"
 #include "harness/host/identity.h"
+#include "harness/record/calibration_notes.h"
 #include "harness/report/format.h"
 
 namespace abba::cli {
@@ -43,10 +43,10 @@ std::string citation_text(const calibration::Citation& found, const std::string&
       fmt::format("{} ({}, record {}, {} old when the run began)", found.sentence, machine_class,
                   found.digest.substr(0, kShownDigits), report::counted(days, "day"));
   if (!found.holds) {
-    text += fmt::format("; {}: that calibration did not hold", calibration::kFailedRecord);
+    text += fmt::format("; {}: that calibration did not hold", record::kFailedCalibration);
   }
   if (days > kStaleDays) {
-    text += fmt::format("; {}: that is more than {} days", calibration::kStaleRecord, kStaleDays);
+    text += fmt::format("; {}: that is more than {} days", record::kStaleCalibration, kStaleDays);
   }
   return text;
 }

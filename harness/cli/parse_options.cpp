@@ -278,8 +278,11 @@ class CommandLine {
 
   void machine_commands() {
     group_ = "Machine and workers";
-    CLI::App* doctor = add("doctor", "what this machine offers an experiment",
-                           "One row a topic, with what to do where something is missing.");
+    CLI::App* doctor =
+        add("doctor", "what this machine offers an experiment",
+            "One row a topic, with what to do where something is missing.\n"
+            "--json: a list of {topic, health, text, advice}; health is good, limited\n"
+            "or missing, topics are cpus, frequency, clock, counters, disk, git, device.");
     doctor->add_flag("--json", options_.json, "for programs");
     CLI::App* check =
         add("worker-check", "does a worker speak the protocol? -- COMMAND...",

@@ -109,7 +109,7 @@ struct OutputCheck {
 enum class Severity { kInfo, kDoubt, kInvalid };
 
 struct Note {
-  std::string code;  // "N012"
+  std::string code;  // like N012
   Severity severity = Severity::kInfo;
   std::string where;  // workload, pass, ... or empty
   std::string text;

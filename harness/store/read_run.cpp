@@ -98,6 +98,7 @@ void read_hello(Database& database, const Json& stored, const std::string& where
                 record::WorkerHello& hello) {
   Json json = stored;
   const std::string hidden = private_text(database, json.get_string("private", where));
+  json = filled_json(database, json);
   json.set("files_to_hash", Json::array());
   json.set("raw", Json());
   if (!hidden.empty()) {
@@ -121,9 +122,9 @@ void read_answers(Database& database, RunRecord& run) {
     if (kind == "hello") {
       read_hello(database, json, where, run.hello[of]);
     } else if (kind == "load") {
-      from_json(json, where, run.load[of]);
+      from_json(filled_json(database, json), where, run.load[of]);
     } else if (kind == "prepared") {
-      from_json(json, where, run.prepared[of]);
+      from_json(filled_json(database, json), where, run.prepared[of]);
     }
   }
 }
@@ -176,7 +177,8 @@ void read_preflight(Database& database, RunRecord& run) {
       "private ON "
       "private.key = 'identity/' || identity.id ORDER BY identity.id");
   while (identity.step()) {
-    run.identity.push_back({identity.text(0), identity.text(1), identity.text(2)});
+    run.identity.push_back(
+        {identity.text(0), identity.text(1), filled_text(database, identity.bytes(2))});
   }
   Statement checks = database.prepare(
       "SELECT input, stage, arm, against, digest, equal, within, nrms, max_abs, ulp, "
@@ -200,7 +202,7 @@ void read_environment(Database& database, RunRecord& run) {
       "id");
   while (rows.step()) {
     run.environment.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3),
-                               rows.real(4), rows.text(5), rows.text(6)});
+                               rows.real(4), rows.text(5), filled_text(database, rows.bytes(6))});
   }
 }
 
