@@ -57,7 +57,7 @@ class Arms {
   void describe_shared(const std::string& arm, store::Facts& facts) const;
 
   Session& session_;
-  workers::FileDigests digests_;      // outlives the workers
+  workers::FileDigests digests_;            // outlives the workers
   std::map<std::string, LiveWorker> live_;  // by arm; of a shared process by the first arm
   bool started_ = false;
   record::PlannedPass pass_;  // that workers are started for

@@ -130,8 +130,7 @@ record::LoadRequest load_request(const RunInputs& in, const std::string& arm) {
   return request;
 }
 
-LiveWorker spawn_worker(Session& session, const WorkerStart& start,
-                        workers::FileDigests& digests) {
+LiveWorker spawn_worker(Session& session, const WorkerStart& start, workers::FileDigests& digests) {
   workers::WorkerSpec spec = worker_spec(session.in, start.arm, start.pass);
   spec.environment.insert(start.environment.begin(), start.environment.end());
   spec.digests = &digests;

@@ -32,6 +32,9 @@ double rest_s(const Session& session, const record::PlannedPass& now, std::size_
       continue;
     }
     seconds += !is_now && pass.fresh_workers ? session.start_s : 0;
+    if (record::is_later(pass.phase)) {
+      continue;  // about as long as its starts
+    }
     for (std::size_t i = is_now ? block : 0; i < pass.blocks.size(); ++i) {
       const auto known = session.block_s.find(pass.blocks[i].workload);
       if (known == session.block_s.end()) {
@@ -127,8 +130,8 @@ class PassRun {
 
   PassResult one_try(const record::PlannedBlock& planned) {
     const std::int64_t begin_ns = session_.with.clock.steady_ns();
-    BlockResult block =
-        run_block(session_, arms_, pass_.id(), planned_.phase, planned, counts_.at(planned.workload));
+    BlockResult block = run_block(session_, arms_, pass_.id(), planned_.phase, planned,
+                                  counts_.at(planned.workload));
     block.block.pass = planned_.index;
     pass_.stored().blocks.push_back(std::move(block.block));
     taint_ = block.end == BlockEnd::kTainted ? block.text : "";

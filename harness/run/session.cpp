@@ -83,6 +83,7 @@ void Session::commit(std::string_view kind, const store::Facts& facts) {
   append(record.identity, facts.identity);
   append(record.environment, facts.environment);
   append(record.output_checks, facts.output_checks);
+  append(record.graph_captures, facts.graph_captures);
   append(record.notes, facts.notes);
 }
 
