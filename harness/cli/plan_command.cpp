@@ -55,7 +55,8 @@ struct Guess {
 double start_seconds(const record::RunRecord& run) {
   std::vector<double> seconds;
   for (const record::WorkerProcess& worker : run.workers) {
-    if (const double ready = calibration::ready_seconds(worker); ready > 0) {
+    const double ready = calibration::ready_seconds(worker);
+    if (ready > 0 && worker.pass != record::kLaterPass) {
       seconds.push_back(ready);
     }
   }

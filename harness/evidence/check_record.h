@@ -18,6 +18,9 @@ std::string check_lock(const record::RunRecord& run, const store::RunTexts& text
 // Every pass that counts holds the blocks of the plan, every block its slots, every slot its
 // requests; a finished run holds the passes of a look. Names what is missing.
 std::string check_counts(const record::RunRecord& run);
+// What the graph-capture pass stored is of planned arms and workloads, each from a worker of its
+// arm in which nothing was timed; nothing is missing without a note that says why.
+std::string check_captures(const record::RunRecord& run);
 // Where the manifest asks for outputs and both arms can show them: both were checked on every
 // workload, with digests.
 std::string check_outputs(const record::RunRecord& run);

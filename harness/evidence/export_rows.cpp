@@ -24,8 +24,8 @@ constexpr char kSamples[] =
     "sample.duration_ns, sample.status FROM sample JOIN slot ON slot.id = sample.slot JOIN block "
     "ON block.id = slot.block JOIN pass ON pass.id = block.pass ORDER BY slot.id, sample.seq";
 
-constexpr const char* kViews[] = {"v_slot", "v_contrast",      "v_pass",
-                                  "v_pair", "v_pass_contrast", "v_verdict_input"};
+constexpr const char* kViews[] = {"v_slot",          "v_contrast",      "v_pass",         "v_pair",
+                                  "v_pass_contrast", "v_verdict_input", "v_graph_capture"};
 
 // All columns of a table that may be shown, in its own order of rows.
 std::string query_of(const store::ChainedTable& table) {

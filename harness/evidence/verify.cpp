@@ -72,6 +72,9 @@ class Verification {
       add("lock", check_lock(run_, texts), "registered " + run_.registration.registered_utc);
     }
     add("counts", check_counts(run_), "passes, blocks, slots and requests are those planned");
+    if (run_.manifest.graph_capture.is_object() || !run_.graph_captures.empty()) {
+      add("captures", check_captures(run_), "each by a worker in which nothing was timed");
+    }
     add("outputs", check_outputs(run_), "digests of both arms are present where asked for");
     verdicts();
     result_.checks.push_back(check_ledger(run_, chain_digests_, options_.ledger_folder));

@@ -99,12 +99,16 @@ Json expand_time_limits(const record::Limits& limits) {
                               {"max_runs", limits.max_runs}});
   const record::Timeouts& timeouts = limits.timeouts;
   if (timeouts == record::Timeouts{}) return object;  // as in digests from before they existed
-  object.set("timeouts", Json::object({{"hello_s", timeouts.hello_s},
-                                       {"load_s", timeouts.load_s},
-                                       {"prepare_s", timeouts.prepare_s},
-                                       {"slot_s", timeouts.slot_s},
-                                       {"outputs_s", timeouts.outputs_s},
-                                       {"shutdown_s", timeouts.shutdown_s}}));
+  Json seconds = Json::object({{"hello_s", timeouts.hello_s},
+                               {"load_s", timeouts.load_s},
+                               {"prepare_s", timeouts.prepare_s},
+                               {"slot_s", timeouts.slot_s},
+                               {"outputs_s", timeouts.outputs_s},
+                               {"shutdown_s", timeouts.shutdown_s}});
+  if (timeouts.graph_capture_s != record::Timeouts{}.graph_capture_s) {  // likewise
+    seconds.set("graph_capture_s", timeouts.graph_capture_s);
+  }
+  object.set("timeouts", seconds);
   return object;
 }
 

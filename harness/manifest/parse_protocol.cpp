@@ -147,6 +147,7 @@ void read_timeouts(const Section& limits, record::Timeouts& timeouts) {
   section.number("prepare_s", kShortestS, kLongestS, timeouts.prepare_s);
   section.number("slot_s", kShortestS, kLongestS, timeouts.slot_s);
   section.number("outputs_s", kShortestS, kLongestS, timeouts.outputs_s);
+  section.number("graph_capture_s", kShortestS, kLongestS, timeouts.graph_capture_s);
   section.number("shutdown_s", kShortestS, kLongestS, timeouts.shutdown_s);
 }
 

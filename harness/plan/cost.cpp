@@ -13,6 +13,8 @@ constexpr double kBytesPerSample = 40;
 constexpr double kBytesPerSlot = 4000;     // environment readings before and after, digests
 constexpr double kBytesOfARun = 400'000;   // schema, declarations, output checks
 constexpr double kSecondsPerSlot = 0.005;  // messages, environment readings, commit
+constexpr double kRequestsPerCapture =
+    10;  // first run, warm runs, first replay, and what is not one
 
 double request_ns_of(const record::Manifest& manifest, const CostAssumptions& assumptions,
                      const std::string& workload) {
@@ -38,6 +40,17 @@ std::string duration(double seconds) {
   return seconds < 120 ? number(seconds) + " s" : number(seconds / 60) + " minutes";
 }
 
+// Seconds of a graph-capture pass without its starts. What a capture takes nobody knows before.
+double capture_seconds(const record::Manifest& manifest, const record::PlannedPass& pass,
+                       const CostAssumptions& assumptions) {
+  double seconds = 0;
+  for (const auto& block : pass.blocks) {
+    seconds += slot_count(block) * kRequestsPerCapture *
+               request_ns_of(manifest, assumptions, block.workload) * 1e-9;
+  }
+  return seconds;
+}
+
 CheaperPlan alternative(const record::Manifest& changed, const CostAssumptions& assumptions,
                         std::string change, std::string loses) {
   return {std::move(change), std::move(loses), cost_of(changed, make_plan(changed), assumptions)};
@@ -56,6 +69,11 @@ record::PlanCost cost_of(const record::Manifest& manifest, const record::Plan& p
   double seconds = 0;
   double bytes = kBytesOfARun;
   for (const auto& pass : plan.passes) {
+    if (record::is_later(pass.phase)) {  // no request of it is a sample
+      starts += static_cast<double>(pass.start_order.size());
+      seconds += capture_seconds(manifest, pass, assumptions);
+      continue;
+    }
     const auto placement = manifest.protocol.placement;
     const bool alone = placement == record::Placement::kOneAtATime;
     const int together = placement == record::Placement::kSharedProcess ? 1 : 2;

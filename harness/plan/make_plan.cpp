@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -93,6 +94,44 @@ record::PlannedPass feasibility_pass(const record::Manifest& manifest) {
   return pass;
 }
 
+// Those of `listed` that the manifest names under `key` of the pass; all if it names none.
+std::vector<std::string> named(const base::Json& pass, std::string_view key,
+                               const std::vector<std::string>& listed) {
+  const base::Json* names = pass.find(key);
+  if (names == nullptr || !names->is_array() || names->as_array().empty()) {
+    return listed;
+  }
+  std::vector<std::string> chosen;
+  for (const std::string& name : listed) {
+    const auto& wanted = names->as_array();
+    if (std::find(wanted.begin(), wanted.end(), base::Json(name)) != wanted.end()) {
+      chosen.push_back(name);
+    }
+  }
+  return chosen;
+}
+
+// One worker an arm, one after the other, whatever the placement: alone, and with nothing of the
+// measured passes in its memory.
+record::PlannedPass later_pass(const record::Manifest& manifest, record::Phase phase,
+                               const base::Json& wanted, base::Random& random) {
+  record::PlannedPass pass;
+  pass.phase = phase;
+  pass.fresh_workers = true;
+  pass.padding_seed = random.next_u64();
+  for (const std::string& arm : named(wanted, "arms", {"A", "B"})) {
+    pass.start_order += arm;
+  }
+  std::vector<std::string> workloads;
+  for (const auto& workload : manifest.workloads) {
+    workloads.push_back(workload.id);
+  }
+  for (const std::string& workload : named(wanted, "workloads", workloads)) {
+    pass.blocks.push_back({workload, pass.start_order, false});
+  }
+  return pass;
+}
+
 }  // namespace
 
 record::Plan make_plan(const record::Manifest& manifest) {
@@ -128,6 +167,10 @@ record::Plan make_plan(const record::Manifest& manifest) {
   }
   if (protocol.feasibility) {  // reused workers live from here on: their layout is drawn too
     plan.passes.front().padding_seed = random.next_u64();
+  }
+  if (manifest.graph_capture.is_object()) {  // drawn last: what was planned without it stays
+    plan.passes.push_back(
+        later_pass(manifest, record::Phase::kGraphCapture, manifest.graph_capture, random));
   }
   plan.looks = protocol.looks.empty() ? std::vector<int>{protocol.passes} : protocol.looks;
   return plan;

@@ -89,6 +89,7 @@ struct Timeouts {
   double prepare_s = 100;
   double slot_s = 100;
   double outputs_s = 100;
+  double graph_capture_s = 100;
   double shutdown_s = 5;
   bool operator==(const Timeouts&) const = default;
 };

@@ -10,6 +10,11 @@ namespace abba::record {
 
 enum class Phase { kFeasibility, kMeasured, kGraphCapture, kTrace };
 
+// Run after all measured passes, in workers of its own, which take no timed sample.
+constexpr bool is_later(Phase phase) {
+  return phase == Phase::kGraphCapture || phase == Phase::kTrace;
+}
+
 struct PlannedBlock {
   std::string workload;
   std::string
@@ -21,13 +26,14 @@ struct PlannedPass {
   int index = 0;  // 0-based within its phase
   Phase phase = Phase::kMeasured;
   bool fresh_workers = false;      // start new worker processes before this pass
-  std::string start_order;         // "AB" or "BA": which worker is started first
+  std::string start_order;         // "AB" or "BA": which worker is started first; of a later pass
+                                   // the arms that it is for, one after the other
   std::uint64_t padding_seed = 0;  // random environment padding of fresh workers
   std::vector<PlannedBlock> blocks;
 };
 
 struct Plan {
-  std::vector<PlannedPass> passes;  // feasibility first, then measured
+  std::vector<PlannedPass> passes;  // feasibility first, then measured, then later ones
   std::vector<int> looks;           // measured pass counts at which the rule is applied
 };
 

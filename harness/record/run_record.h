@@ -17,10 +17,13 @@ namespace abba::record {
 // WorkerProcess::arm of a process that both arms share.
 inline constexpr const char* kBothArms = "AB";
 
+// WorkerProcess::pass of a process that served a pass after the measured ones.
+inline constexpr int kLaterPass = -2;
+
 struct WorkerProcess {
   std::int64_t id = 0;
   std::string arm;  // "A", "B" or kBothArms
-  int pass = -1;    // first measured pass it served, -1 = preflight or feasibility
+  int pass = -1;    // first measured pass it served, -1 = preflight or feasibility, or kLaterPass
   std::int64_t pid = 0;
   std::string command_digest;
   std::map<std::string, double>
@@ -106,6 +109,14 @@ struct OutputCheck {
   std::string first_divergence;
 };
 
+// What one shape of a workload cost one arm until its captured graph ran.
+struct GraphCapture {
+  std::int64_t worker = 0;  // that it was measured in
+  std::string arm;
+  std::string workload;
+  CaptureCosts costs;
+};
+
 enum class Severity { kInfo, kDoubt, kInvalid };
 
 struct Note {
@@ -140,6 +151,7 @@ struct RunRecord {
   std::vector<EnvironmentReading> environment;
   std::vector<Pass> passes;
   std::vector<OutputCheck> output_checks;
+  std::vector<GraphCapture> graph_captures;
   std::vector<Note> notes;
   std::map<std::string, PrepareReply> prepared;  // "A/WORKLOAD"
   std::string head_digest;                       // of the chain

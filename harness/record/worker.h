@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,6 +150,23 @@ struct SlotReply {
   std::int64_t failures = 0;
   std::string failure_text;  // of the first failed request
   FlushCheck flush;          // if it was asked for
+};
+
+// One entry of the capture ledger, which an arm answers `graph_capture` with: what a shape cost on
+// its way to a graph that is replayed, none of it in any timed sample. Absent = the worker does not
+// give it, or there is none: an arm that runs without a graph has no capture. All times on the
+// worker's steady clock, with the device idle at both ends.
+struct CaptureCosts {
+  std::string shape;                         // in the worker's words; differs within a ledger
+  std::optional<std::int64_t> first_run_ns;  // of the first request of that shape in the process
+  std::optional<std::int64_t> warm_runs;     // uncaptured requests after it, before the capture ...
+  std::optional<std::int64_t> warm_ns;       // ... and what they took together
+  std::optional<std::int64_t> capture_ns;    // recording the work into a graph
+  std::optional<std::int64_t> instantiate_ns;   // making it executable
+  std::optional<std::int64_t> upload_ns;        // to the device, before the first replay
+  std::optional<std::int64_t> first_replay_ns;  // of the first request that the graph answered
+  std::optional<std::int64_t> nodes;            // of the graph
+  std::optional<std::int64_t> bytes;            // of device memory that it holds
 };
 
 // One output tensor: digest always, values when they were asked for.

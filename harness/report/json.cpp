@@ -2,12 +2,14 @@
 #include "engine/base/json.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "harness/record/names.h"
 #include "harness/report/report.h"
 #include "harness/report/supplement.h"
+#include "harness/stats/capture_costs.h"
 #include "harness/stats/run_kind.h"
 #include "harness/stats/wording.h"
 
@@ -142,6 +144,30 @@ Json notes_json(const record::RunRecord& run, const record::Analysis& analysis) 
   return notes;
 }
 
+// What was not given is null.
+Json captures_json(const record::RunRecord& run) {
+  const auto cost = [](const std::optional<std::int64_t>& value) {
+    return value ? Json(*value) : Json();
+  };
+  Json captures = Json::array();
+  for (const record::GraphCapture* capture : stats::counted_captures(run)) {
+    const record::CaptureCosts& costs = capture->costs;
+    captures.push_back(Json::object({{"workload", capture->workload},
+                                     {"arm", capture->arm},
+                                     {"shape", costs.shape},
+                                     {"first_run_ns", cost(costs.first_run_ns)},
+                                     {"warm_runs", cost(costs.warm_runs)},
+                                     {"warm_ns", cost(costs.warm_ns)},
+                                     {"capture_ns", cost(costs.capture_ns)},
+                                     {"instantiate_ns", cost(costs.instantiate_ns)},
+                                     {"upload_ns", cost(costs.upload_ns)},
+                                     {"first_replay_ns", cost(costs.first_replay_ns)},
+                                     {"nodes", cost(costs.nodes)},
+                                     {"bytes", cost(costs.bytes)}}));
+  }
+  return captures;
+}
+
 Json run_json(const record::RunRecord& run) {
   return Json::object({{"id", run.run_id},
                        {"experiment", run.manifest.id},
@@ -183,6 +209,9 @@ std::string json(const record::RunRecord& run, const record::Analysis& analysis,
     supplements.push_back(supplement_json(run, verdict.workload));
   }
   root.set("supplements", std::move(supplements));
+  if (const Json captures = captures_json(run); !captures.as_array().empty()) {
+    root.set("graph_captures", captures);
+  }
   root.set("notes", notes_json(run, analysis));
   Json commands = Json::array();
   for (const std::string& command : context.commands) {

@@ -19,6 +19,7 @@ Document build(const record::RunRecord& run, const record::Analysis& analysis,
   plan_section(source, document);
   outputs_section(source, document);
   workers_section(source, document);
+  capture_section(source, document);
   exposure_section(source, document);
   machine_section(source, document);
   reference_section(source, document);

@@ -1,99 +1,10 @@
 #include "harness/run/arms.h"
 
-#include <algorithm>
-
 #include "engine/base/error.h"
-#include "engine/base/sha256.h"
-#include "engine/base/text.h"
-#include "harness/host/affinity.h"
-#include "harness/run/bindings.h"
-#include "harness/run/device_binding.h"
-#include "harness/run/notes.h"
-#include "harness/run/worker_checks.h"
 
 namespace abba::run {
-namespace {
 
 using base::Error;
-using base::ErrorCode;
-
-double seconds_ns(host::Clock& clock, std::int64_t since_ns) {
-  return static_cast<double>(clock.steady_ns() - since_ns);
-}
-
-void merge_settings(base::Json& settings, const base::Json& over) {
-  if (over.is_object()) {
-    for (const auto& [key, value] : over.as_object()) {
-      settings.set(key, value);
-    }
-  }
-}
-
-// What the kernel grants all threads of a worker, read back once it is ready; a program that is
-// started per slot has none yet. Throws kPreflight if memory was to be bound and is not.
-record::EnvironmentReading placement_of(const std::string& arm,
-                                        const record::WorkerProcess& process, const RunInputs& in,
-                                        std::int64_t now_ns) {
-  record::EnvironmentReading reading;
-  reading.time_ns = now_ns;
-  reading.key = "worker/" + std::to_string(process.id) + "/placement";
-  if (process.pid <= 0) {
-    reading.text = "unreadable: started for each slot";
-    return reading;
-  }
-  try {
-    const auto applied = host::read_affinity(static_cast<pid_t>(process.pid), in.cpus.worker);
-    reading.text = host::placement_text(applied);
-    const bool bound = applied.memory_policy.rfind("bind", 0) == 0;
-    if (in.manifest.affinity.bind_memory && !bound) {
-      throw Error(ErrorCode::kPreflight, "worker " + arm,
-                  "was to have its memory bound but has the policy " + applied.memory_policy +
-                      "; leave out affinity.bind_memory where the kernel does not grant it");
-    }
-  } catch (const Error& error) {
-    if (in.manifest.affinity.bind_memory) {
-      throw;
-    }
-    reading.text = std::string("unreadable: ") + error.what();
-  }
-  return reading;
-}
-
-}  // namespace
-
-workers::WorkerSpec worker_spec(const RunInputs& in, const std::string& arm,
-                                const record::PlannedPass& pass) {
-  workers::WorkerSpec spec;
-  const ArmCommand& command = in.commands.at(arm);
-  spec.name = arm;
-  spec.argv = command.argv;
-  spec.reads = command.reads;
-  spec.timeouts = in.manifest.protocol.limits.timeouts;
-  spec.padding_seed = pass.padding_seed + (arm == "A" ? 0 : 1);
-  spec.padding_bytes = workers::draw_padding(spec.padding_seed);
-  spec.cpus = in.cpus.worker;
-  if (in.device.chosen()) {
-    spec.environment["CUDA_VISIBLE_DEVICES"] = in.device.uuid;
-  }
-  spec.memory_node = in.manifest.affinity.bind_memory ? in.manifest.affinity.numa_node : -1;
-  return spec;
-}
-
-record::LoadRequest load_request(const RunInputs& in, const std::string& arm) {
-  record::LoadRequest request;
-  request.settings = in.manifest.settings;
-  if (arm == "reference") {
-    merge_settings(request.settings, in.manifest.outputs.reference.settings);
-  } else {
-    request.factors = in.manifest.arm(arm).factors;
-    request.inject = in.manifest.arm(arm).inject;
-  }
-  for (const auto& file : in.files) {
-    request.files[file.name] = file.path.string();
-  }
-  request.device = in.device.chosen() ? in.device.uuid : in.manifest.device.wanted;
-  return request;
-}
 
 Arms::~Arms() = default;
 
@@ -152,7 +63,7 @@ void Arms::start(const record::PlannedPass& pass, int pass_index) {
     stop();
     throw;
   }
-  session_.start_s = seconds_ns(session_.with.clock, begin_ns) * 1e-9;
+  session_.start_s = static_cast<double>(session_.with.clock.steady_ns() - begin_ns) * 1e-9;
 }
 
 // One at a time: every slot starts its own, but before the first both are tried, so that a worker
@@ -190,72 +101,14 @@ void Arms::watch() {
 }
 
 void Arms::start_one(const std::string& arm) {
-  auto& clock = session_.with.clock;
   const bool shared = placement() == record::Placement::kSharedProcess;
-  workers::WorkerSpec spec = worker_spec(session_.in, arm, pass_);
-  spec.digests = &digests_;
-  spec.stop = session_.with.kill_requested;
-  const std::int64_t begin_ns = clock.steady_ns();
-  Live live;
-  live.worker = session_.with.spawn(spec);
-  live.process.id = session_.next_id();
-  live.process.arm = shared ? record::kBothArms : arm;
-  live.process.pass = pass_index_;
-  live.process.pid = live.worker->pid();
-  live.process.command_digest = base::sha256_hex(base::join(spec.argv, "\n"));
-  live.process.setup_ns["spawn"] = seconds_ns(clock, begin_ns);
-  Live& kept = live_[arm] = std::move(live);
-  store::Facts facts;
-  const std::string key = "worker/" + std::to_string(kept.process.id) + "/command";
-  facts.private_strings[key] = base::join(spec.argv, " ");
-  record::EnvironmentReading padding;
-  padding.time_ns = clock.steady_ns();
-  padding.key = "worker/" + std::to_string(kept.process.id) + "/padding_bytes";
-  padding.value = static_cast<double>(spec.padding_bytes);
-  padding.unit = "bytes";
-  facts.environment.push_back(padding);
-  set_up(arm, kept, facts);
+  const WorkerStart start{arm, shared ? record::kBothArms : "", pass_, pass_index_, {}};
+  LiveWorker& kept = live_[arm] = spawn_worker(session_, start, digests_);
+  store::Facts facts = make_ready(session_, start, kept);
   if (shared) {
     describe_shared(arm, facts);
   }
-  facts.environment.push_back(placement_of(arm, kept.process, session_.in, clock.steady_ns()));
-  facts.workers.push_back(kept.process);
   session_.commit("worker", facts);
-}
-
-void Arms::set_up(const std::string& arm, Live& live, store::Facts& facts) {
-  auto& clock = session_.with.clock;
-  const record::WorkerHello hello = live.worker->hello();
-  require_abilities(session_.in.manifest, arm, hello);
-  const record::LoadRequest request = load_request(session_.in, arm);
-  session_.require_going("worker " + arm + " was loaded");
-  const std::int64_t load_ns = clock.steady_ns();
-  const record::LoadReply reply = live.worker->load(request);
-  live.process.setup_ns["load"] = seconds_ns(clock, load_ns);
-  for (const auto& [name, ns] : reply.setup_ns) {
-    live.process.setup_ns["worker/" + name] = ns;
-  }
-  require_effective(arm, hello, request, reply);
-  check_reported_device(session_, arm, reply, facts);
-  for (const auto& workload : session_.in.manifest.workloads) {
-    session_.require_going("worker " + arm + " prepared " + workload.id);
-    const std::int64_t prepare_ns = clock.steady_ns();
-    const auto prepared = live.worker->prepare(workload, session_.in.manifest.protocol.seed);
-    live.process.setup_ns["prepare/" + workload.id] = seconds_ns(clock, prepare_ns);
-    if (prepared.first_request_ns >= 0) {
-      live.process.setup_ns["first_request/" + workload.id] = prepared.first_request_ns;
-    }
-    const std::string key = arm + "/" + workload.id;
-    if (session_.record.prepared.find(key) == session_.record.prepared.end()) {
-      facts.prepared[key] = prepared;
-    }
-  }
-  live.process.cpus = live.worker->cpus();
-  require_affinity(arm, session_.in.cpus.worker, live.process.cpus);
-  if (session_.record.hello.find(arm) == session_.record.hello.end()) {
-    facts.hello[arm] = hello;
-    facts.load[arm] = reply;
-  }
 }
 
 // The other arm of a shared process: the same declaration and readiness, its own hot levels, which
@@ -277,63 +130,16 @@ void Arms::describe_shared(const std::string& arm, store::Facts& facts) const {
   }
 }
 
-// Files are common to the arms and live as long as the run: one changed between two passes would
-// give the later ones other contents under the same name.
-void Arms::require_files(store::Facts& facts) {
-  if (!session_.with.file_digests) {
-    return;
-  }
-  std::map<std::string, std::string> digests;
-  try {
-    digests = session_.with.file_digests();
-  } catch (const Error& error) {
-    refuse_binding(error.where(), error.message());
-  }
-  for (const auto& [name, digest] : digests) {
-    const record::Binding* same = find_binding(session_.record.bindings, name);
-    if (same == nullptr) {
-      facts.bindings.push_back({name, digest});
-    } else if (same->value != digest) {
-      refuse_binding(name, "changed since this run was bound (" +
-                               record::short_digest(same->value) + " then, " +
-                               record::short_digest(digest) + " now)");
-    }
-  }
-}
-
 void Arms::require_bindings(bool just_started) {
   store::Facts facts;
-  require_files(facts);
+  require_files(session_, facts);
   for (const auto& [name, live] : live_) {
     for (const std::string& arm : served_by(name)) {
-      require_bindings_of(arm, *live.worker, just_started, facts);
+      require_bound(session_, arm, *live.worker, digests_, just_started, facts);
     }
   }
   if (!facts.bindings.empty()) {
     session_.commit("bindings", facts);
-  }
-}
-
-void Arms::require_bindings_of(const std::string& arm, const workers::Worker& worker,
-                               bool just_started, store::Facts& facts) {
-  const auto now = bindings_of(arm, session_.in.commands.at(arm), worker, digests_);
-  const bool bound = std::any_of(session_.record.bindings.begin(), session_.record.bindings.end(),
-                                 [&](const auto& b) { return belongs_to(b, arm); });
-  if (bound) {
-    require_same(session_.record.bindings, now, arm, just_started);
-    return;
-  }
-  for (const auto& binding : now) {
-    const auto fixed = session_.in.fixed_hashes.find(binding.name);
-    if (fixed != session_.in.fixed_hashes.end() && fixed->second != binding.value) {
-      throw Error(
-          ErrorCode::kMismatch, binding.name,
-          "has SHA-256 " + binding.value + " but the registration demands " + fixed->second);
-    }
-    facts.bindings.push_back(binding);
-  }
-  for (const auto& name : require_as_earlier(session_.in.earlier, now, arm)) {
-    facts.notes.push_back(make_note(kRebuilt, name, "as bound by " + session_.in.earlier.run_file));
   }
 }
 
@@ -345,9 +151,7 @@ void Arms::stop() {
 void Arms::end_live() {
   store::Facts facts;
   for (auto& [arm, live] : live_) {
-    live.process.exit_code = live.worker->shutdown();
-    live.process.last_stderr = live.worker->stderr_tail();
-    facts.workers.push_back(live.process);  // also one that never got ready: how it ended is data
+    facts.workers.push_back(end_worker(live));  // also one that never got ready: its end is data
   }
   live_.clear();
   session_.with.environment.set_workers({});

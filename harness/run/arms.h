@@ -1,19 +1,16 @@
 // The live workers of a run, as its placement wants them: both at once; one at a time, and then a
 // new one for every slot, so that each slot has the same history; or one process that both arms
-// share, switched by its hot factors. Starts them in the planned order, makes them declare, load
-// and prepare, and refuses what is not exactly what was asked: other factors or settings than
-// wanted, lost affinity (kPreflight); another executable, library or file than bound (kMismatch); a
-// death, a silence or rubbish (kBroken, from the worker). Owns the processes; stores every start
-// and end.
+// share, switched by its hot factors. Starts them in the planned order; what each is made to do and
+// why it is refused stands in live_worker.h. Owns the processes; stores every start and end.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/record/plan.h"
+#include "harness/run/live_worker.h"
 #include "harness/run/session.h"
 #include "harness/workers/worker.h"
 
@@ -47,10 +44,6 @@ class Arms {
   [[nodiscard]] std::vector<pid_t> pids() const;  // of all that are alive
 
  private:
-  struct Live {
-    std::unique_ptr<workers::Worker> worker;
-    record::WorkerProcess process;
-  };
   [[nodiscard]] record::Placement placement() const;
   // Which of live_ serves the arm.
   [[nodiscard]] std::string owner(const std::string& arm) const;
@@ -62,22 +55,13 @@ class Arms {
   void watch();
   void end_live();
   void describe_shared(const std::string& arm, store::Facts& facts) const;
-  void set_up(const std::string& arm, Live& live, store::Facts& facts);
-  void require_files(store::Facts& facts);
-  void require_bindings_of(const std::string& arm, const workers::Worker& worker, bool just_started,
-                           store::Facts& facts);
 
   Session& session_;
-  workers::FileDigests digests_;      // outlives the workers
-  std::map<std::string, Live> live_;  // by arm; of a shared process by the first arm
+  workers::FileDigests digests_;            // outlives the workers
+  std::map<std::string, LiveWorker> live_;  // by arm; of a shared process by the first arm
   bool started_ = false;
   record::PlannedPass pass_;  // that workers are started for
   int pass_index_ = -1;
 };
-
-// What a worker for `arm` ("A", "B", "reference") is started with and asked to load.
-workers::WorkerSpec worker_spec(const RunInputs& in, const std::string& arm,
-                                const record::PlannedPass& pass);
-record::LoadRequest load_request(const RunInputs& in, const std::string& arm);
 
 }  // namespace abba::run

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -10,8 +11,10 @@
 #include "harness/manifest/known_events.h"
 #include "harness/run/arms.h"
 #include "harness/run/bindings.h"
+#include "harness/run/capture_pass.h"
 #include "harness/run/device_binding.h"
 #include "harness/run/feasibility.h"
+#include "harness/run/later_passes.h"
 #include "harness/run/notes.h"
 #include "harness/run/outputs_check.h"
 #include "harness/run/pass_runner.h"
@@ -71,7 +74,9 @@ class Run {
       name_event("bound", ledger(LedgerEventKind::kBound, bindings()));
     }
     measuring_ = result_.measured = true;
-    passes(feasibility.counts);
+    if (passes(feasibility.counts)) {
+      later_passes();
+    }
   }
 
   [[nodiscard]] bool resuming() const { return session_.in.resume_from != nullptr; }
@@ -82,6 +87,7 @@ class Run {
     }
     const ResumePoint point = resume_point(session_.record);
     done_ = point.done;
+    later_done_ = point.later_done;
     result_.measured = !done_.empty();
     // In the ledger already, so that its new end must be there too, wherever this session ends.
     result_.started = !session_.record.passes.empty();
@@ -161,7 +167,8 @@ class Run {
     record::PlannedPass first = session_.in.plan.passes.front();  // its padding, if no other comes
     first.start_order = "AB";
     const auto first_pass = static_cast<int>(done_.size());
-    as_preflight([&] { arms_.start(first, reused ? first_pass : -1); });
+    const bool serves = reused && first_pass < session_.in.manifest.protocol.passes;
+    as_preflight([&] { arms_.start(first, serves ? first_pass : -1); });
   }
 
   // What the checks before this session found that was not said in an earlier one.
@@ -210,9 +217,10 @@ class Run {
     }
   }
 
-  void passes(const CountsByWorkload& counts) {
+  // Whether all were measured that the looks ask for.
+  bool passes(const CountsByWorkload& counts) {
     if (resuming() && look_stops()) {  // interrupted between a pass and the look after it
-      return;
+      return true;
     }
     for (const auto& planned : session_.in.plan.passes) {
       if (planned.phase != Phase::kMeasured || done_.count(planned.index) != 0) {
@@ -221,15 +229,36 @@ class Run {
       const PassResult pass = run_pass_to_its_end(session_, arms_, planned, counts);
       if (pass.end == PassEnd::kStopped) {
         stopped(pass.text);
-        return;
+        return false;
       }
       done_.insert(planned.index);
       if (look_stops()) {
-        return;
+        return true;
       }
     }
     arms_.require_bindings();
     result_.text = "all " + std::to_string(done_.size()) + " passes measured";
+    return true;
+  }
+
+  void later_passes() {
+    for (const auto& planned : session_.in.plan.passes) {
+      if (!record::is_later(planned.phase) || later_done_.count(planned.phase) != 0) {
+        continue;
+      }
+      arms_.stop();  // nothing of the measured passes is alive beside what follows
+      const auto work = later_work(planned.phase);
+      const PassResult pass = run_later_pass(session_, planned, *work);
+      if (pass.end == PassEnd::kStopped) {
+        stopped(pass.text);
+        return;
+      }
+    }
+  }
+
+  static std::unique_ptr<LaterWork> later_work(Phase phase) {
+    ABBA_CHECK(phase == Phase::kGraphCapture);
+    return std::make_unique<CaptureWork>();
   }
 
   bool look_stops() {
@@ -327,7 +356,8 @@ class Run {
 
   Session session_;
   Arms arms_;
-  std::set<int> done_;  // measured passes
+  std::set<int> done_;          // measured passes
+  std::set<Phase> later_done_;  // passes after them
   bool measuring_ = false;
   RunResult result_;
 };

@@ -92,6 +92,15 @@ constexpr record::NoteEntry kTable[] = {
      "A program that prints its own samples printed another number of them than the plan asked "
      "for. All of them are kept, the first ones as the warm-ups that were asked for.",
      "Nothing if the counts suffice; else pass {requests} to the program."},
+    {kLaterPassUnable, Severity::kInfo,
+     "An arm has no part in a pass that the manifest asks for after the measured ones (graph "
+     "capture, trace): its worker does not declare what that pass needs.",
+     "Use a worker that declares it, or name only the other arm in the manifest."},
+    {kLaterPassFailed, Severity::kDoubt,
+     "An arm's worker died, hung, answered wrongly or could not be started in a pass after the "
+     "measured ones. What was measured is whole; of that pass only what it had answered before is "
+     "stored.",
+     "Read the worker's last lines with `abba show`; run again once it is mended."},
     {kRebuilt, Severity::kInfo,
      "A program was built again since an earlier run of this registration; its code digest (text, "
      "data, device code) is the same, so it does the same.",

@@ -33,6 +33,8 @@ inline constexpr std::string_view kDeviceUnconfirmed = "N069";
 inline constexpr std::string_view kDeviceUnchecked = "N070";
 inline constexpr std::string_view kStaleReservation = "N071";
 inline constexpr std::string_view kOwnCounts = "N072";
+inline constexpr std::string_view kLaterPassUnable = "N073";
+inline constexpr std::string_view kLaterPassFailed = "N074";
 inline constexpr std::string_view kRebuilt = "N080";
 inline constexpr std::string_view kOtherMachine = "N081";
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "harness/run/live_worker.h"
 #include "harness/run/notes.h"
 #include "harness/run/tensor_difference.h"
 #include "harness/run/worker_checks.h"

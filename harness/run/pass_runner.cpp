@@ -1,12 +1,12 @@
 #include "harness/run/pass_runner.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engine/base/error.h"
 #include "harness/record/names.h"
 #include "harness/run/block_runner.h"
 #include "harness/run/notes.h"
+#include "harness/run/stored_pass.h"
 
 namespace abba::run {
 namespace {
@@ -32,6 +32,9 @@ double rest_s(const Session& session, const record::PlannedPass& now, std::size_
       continue;
     }
     seconds += !is_now && pass.fresh_workers ? session.start_s : 0;
+    if (record::is_later(pass.phase)) {
+      continue;  // about as long as its starts
+    }
     for (std::size_t i = is_now ? block : 0; i < pass.blocks.size(); ++i) {
       const auto known = session.block_s.find(pass.blocks[i].workload);
       if (known == session.block_s.end()) {
@@ -43,73 +46,35 @@ double rest_s(const Session& session, const record::PlannedPass& now, std::size_
   return seconds;
 }
 
-std::string limit_reached(Session& session) {
-  const auto& limits = session.in.manifest.protocol.limits;
-  if (session.elapsed_s() > limits.max_wall_s) {
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.6g", limits.max_wall_s);
-    return std::string("stopped by limits.max_wall_s (") + seconds + " s)";
-  }
-  if (session.requests >= limits.max_requests) {
-    return "stopped by limits.max_requests (" + std::to_string(limits.max_requests) + ")";
-  }
-  return "";
-}
-
 class PassRun {
  public:
   PassRun(Session& session, Arms& arms, const record::PlannedPass& planned,
           const CountsByWorkload& counts)
-      : session_(session), arms_(arms), planned_(planned), counts_(counts) {}
+      : session_(session),
+        arms_(arms),
+        planned_(planned),
+        counts_(counts),
+        pass_(session, planned) {}
 
   PassResult run() {
-    pass_.id = session_.next_id();
-    pass_.index = planned_.index;
-    pass_.phase = planned_.phase;
-    pass_.start_ns = session_.with.clock.steady_ns();
-    session_.with.sink.begin_pass(pass_);
-    session_.record.passes.push_back(pass_);
     PassResult result;
     try {
       result = blocks();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kMismatch) {
-        supersede(error.what());
+        pass_.supersede(error.what());
       }
       throw;
     }
     if (result.end == PassEnd::kDone) {
-      stored().end_ns = session_.with.clock.steady_ns();
-      session_.with.sink.end_pass(pass_.id, stored().end_ns);
+      pass_.end();
     } else {
-      supersede(result.text);
+      pass_.supersede(result.text);
     }
     return result;
   }
 
  private:
-  record::Pass& stored() {
-    for (auto& pass : session_.record.passes) {
-      if (pass.id == pass_.id) {
-        return pass;
-      }
-    }
-    ABBA_CHECK(!"a pass under way is in the record");
-    return session_.record.passes.back();
-  }
-
-  void supersede(const std::string& why) {
-    session_.with.sink.supersede_pass(pass_.id, why);
-    stored().superseded = true;
-    stored().why = why;
-    session_.note(kPassSuperseded, where(), why);
-  }
-
-  [[nodiscard]] std::string where() const {
-    return std::string(record::name(planned_.phase)) + " pass " +
-           std::to_string(planned_.index + 1);
-  }
-
   // A worker that dies while it starts fails the pass; a changed binding ends the run.
   PassResult workers_ready() {
     try {
@@ -136,7 +101,7 @@ class PassRun {
   PassResult blocks() {
     PassResult ready = workers_ready();
     for (std::size_t i = 0; ready.end == PassEnd::kDone && i < planned_.blocks.size(); ++i) {
-      const std::string limit = limit_reached(session_);
+      const std::string limit = session_.limit_reached();
       if (!limit.empty()) {
         return {PassEnd::kStopped, limit};
       }
@@ -156,7 +121,7 @@ class PassRun {
       return {PassEnd::kStopped, "stopped by on_taint: abort (" + taint_ + ")"};
     }
     if (rule == record::OnTaint::kRepeatOnce) {
-      session_.note(kBlockRepeated, where() + ", " + planned.workload,
+      session_.note(kBlockRepeated, place_of(planned_) + ", " + planned.workload,
                     "measured again once after " + taint_);
       result = one_try(planned);
     }
@@ -165,10 +130,10 @@ class PassRun {
 
   PassResult one_try(const record::PlannedBlock& planned) {
     const std::int64_t begin_ns = session_.with.clock.steady_ns();
-    BlockResult block =
-        run_block(session_, arms_, pass_.id, planned_.phase, planned, counts_.at(planned.workload));
+    BlockResult block = run_block(session_, arms_, pass_.id(), planned_.phase, planned,
+                                  counts_.at(planned.workload));
     block.block.pass = planned_.index;
-    stored().blocks.push_back(std::move(block.block));
+    pass_.stored().blocks.push_back(std::move(block.block));
     taint_ = block.end == BlockEnd::kTainted ? block.text : "";
     if (block.end == BlockEnd::kWorkerFailed) {
       return {PassEnd::kWorkerFailed, block.text};
@@ -198,7 +163,7 @@ class PassRun {
   Arms& arms_;
   const record::PlannedPass& planned_;
   const CountsByWorkload& counts_;
-  record::Pass pass_;
+  StoredPass pass_;
   std::string taint_;  // of the last block
 };
 

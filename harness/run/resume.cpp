@@ -20,6 +20,9 @@ std::map<std::string, int> planned_blocks(const record::RunRecord& record,
 }
 
 bool complete(const record::RunRecord& record, const record::Pass& pass) {
+  if (record::is_later(pass.phase)) {
+    return pass.end_ns != 0;
+  }
   if (pass.end_ns <= pass.start_ns) {
     return false;
   }
@@ -43,6 +46,8 @@ ResumePoint resume_point(const record::RunRecord& record) {
       point.supersede.push_back(pass.id);
     } else if (pass.phase == record::Phase::kMeasured) {
       point.done.insert(pass.index);
+    } else if (record::is_later(pass.phase)) {
+      point.later_done.insert(pass.phase);
     }
   }
   return point;

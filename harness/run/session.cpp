@@ -1,6 +1,7 @@
 #include "harness/run/session.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "engine/base/error.h"
 #include "harness/run/notes.h"
@@ -82,6 +83,7 @@ void Session::commit(std::string_view kind, const store::Facts& facts) {
   append(record.identity, facts.identity);
   append(record.environment, facts.environment);
   append(record.output_checks, facts.output_checks);
+  append(record.graph_captures, facts.graph_captures);
   append(record.notes, facts.notes);
 }
 
@@ -94,6 +96,25 @@ void Session::note(std::string_view code, std::string where, std::string text) {
 
 double Session::elapsed_s() {
   return static_cast<double>(with.clock.steady_ns() - start_ns) * 1e-9 + earlier_s;
+}
+
+std::string Session::time_limit_reached() {
+  const double max_wall_s = in.manifest.protocol.limits.max_wall_s;
+  if (elapsed_s() <= max_wall_s) {
+    return "";
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.6g", max_wall_s);
+  return std::string("stopped by limits.max_wall_s (") + seconds + " s)";
+}
+
+std::string Session::limit_reached() {
+  const std::int64_t max_requests = in.manifest.protocol.limits.max_requests;
+  std::string reached = time_limit_reached();
+  if (reached.empty() && requests >= max_requests) {
+    reached = "stopped by limits.max_requests (" + std::to_string(max_requests) + ")";
+  }
+  return reached;
 }
 
 void Session::require_going(const std::string& step) const {

@@ -54,6 +54,9 @@ class Session {
   void note(std::string_view code, std::string where, std::string text);
 
   [[nodiscard]] double elapsed_s();
+  // Which limit of the manifest is reached, in words; empty = none.
+  [[nodiscard]] std::string time_limit_reached();
+  [[nodiscard]] std::string limit_reached();
   // Throws StopRequest if Ctrl-C was pressed: asked between the steps of starting workers and of
   // checking outputs, each of which is one message. `step` is what would have come next.
   void require_going(const std::string& step) const;

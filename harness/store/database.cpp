@@ -122,6 +122,14 @@ void Statement::bind(int index, std::nullptr_t) {
   ABBA_CHECK(sqlite3_bind_null(statement_, index + 1) == SQLITE_OK);
 }
 
+void Statement::bind(int index, const std::optional<std::int64_t>& value) {
+  if (value) {
+    bind(index, *value);
+  } else {
+    bind(index, nullptr);
+  }
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) {

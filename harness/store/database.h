@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,7 @@ class Statement {
   void bind(int index, const std::string& value) { bind(index, std::string_view(value)); }
   void bind(int index, const char* value) { bind(index, std::string_view(value)); }
   void bind(int index, std::nullptr_t);
+  void bind(int index, const std::optional<std::int64_t>& value);  // absent is stored as NULL
 
   // True while there is a row; at the end, or after an error, the statement is ready to run again.
   bool step();

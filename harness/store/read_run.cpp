@@ -1,4 +1,5 @@
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -162,6 +163,31 @@ void read_workers(Database& database, RunRecord& run) {
   }
 }
 
+std::optional<std::int64_t> optional_integer(const Statement& row, int column) {
+  return row.kind(column) == Statement::Kind::kNull ? std::nullopt
+                                                    : std::optional(row.integer(column));
+}
+
+void read_graph_captures(Database& database, RunRecord& run) {
+  Statement rows = database.prepare(
+      "SELECT worker, arm, workload, shape, first_run_ns, warm_runs, warm_ns, capture_ns, "
+      "instantiate_ns, upload_ns, first_replay_ns, nodes, bytes FROM graph_capture ORDER BY id");
+  while (rows.step()) {
+    record::GraphCapture& capture = run.graph_captures.emplace_back();
+    capture.worker = rows.integer(0);
+    capture.arm = rows.text(1);
+    capture.workload = rows.text(2);
+    record::CaptureCosts& costs = capture.costs;
+    costs.shape = rows.text(3);
+    int column = 4;
+    for (auto* cost : {&costs.first_run_ns, &costs.warm_runs, &costs.warm_ns, &costs.capture_ns,
+                       &costs.instantiate_ns, &costs.upload_ns, &costs.first_replay_ns,
+                       &costs.nodes, &costs.bytes}) {
+      *cost = optional_integer(rows, column++);
+    }
+  }
+}
+
 void read_preflight(Database& database, RunRecord& run) {
   Statement bindings = database.prepare("SELECT name, value FROM binding ORDER BY id");
   while (bindings.step()) {
@@ -188,6 +214,7 @@ void read_preflight(Database& database, RunRecord& run) {
                                  checks.text(4), checks.integer(5) != 0, checks.integer(6) != 0,
                                  checks.real(7), checks.real(8), checks.real(9), checks.text(10)});
   }
+  read_graph_captures(database, run);
   Statement notes = database.prepare("SELECT code, severity, place, text FROM note ORDER BY id");
   while (notes.step()) {
     run.notes.push_back({notes.text(0), named<record::Severity>(notes, 1, database), notes.text(2),

@@ -26,7 +26,7 @@ ABBA_FIELDS(Workload, ABBA_F(id) ABBA_F(input) ABBA_F(work) ABBA_F(boundaries) A
 ABBA_FIELDS(SlotRule, ABBA_F(warmup_requests) ABBA_F(warmup_ms) ABBA_F(min_requests) ABBA_F(min_ms)
                           ABBA_F(max_requests) ABBA_F(max_ms))
 ABBA_FIELDS(Timeouts, ABBA_F(hello_s) ABBA_F(load_s) ABBA_F(prepare_s) ABBA_F(slot_s)
-                          ABBA_F(outputs_s) ABBA_F(shutdown_s))
+                          ABBA_F(outputs_s) ABBA_F(graph_capture_s) ABBA_F(shutdown_s))
 ABBA_FIELDS(Limits, ABBA_F(max_wall_s) ABBA_F(max_requests) ABBA_F(max_runs) ABBA_F(timeouts))
 ABBA_FIELDS(Protocol, ABBA_F(preset) ABBA_F(feasibility) ABBA_F(passes) ABBA_F(looks)
                           ABBA_F(workers) ABBA_F(blocks) ABBA_F(order) ABBA_F(workload_order)
@@ -95,6 +95,10 @@ ABBA_FIELDS(Pass, ABBA_F(id) ABBA_F(index) ABBA_F(phase) ABBA_F(superseded) ABBA
 ABBA_FIELDS(OutputCheck,
             ABBA_F(input) ABBA_F(stage) ABBA_F(arm) ABBA_F(against) ABBA_F(digest) ABBA_F(equal)
                 ABBA_F(within) ABBA_F(nrms) ABBA_F(max_abs) ABBA_F(ulp) ABBA_F(first_divergence))
+ABBA_FIELDS(CaptureCosts, ABBA_F(shape) ABBA_F(first_run_ns) ABBA_F(warm_runs) ABBA_F(warm_ns)
+                              ABBA_F(capture_ns) ABBA_F(instantiate_ns) ABBA_F(upload_ns)
+                                  ABBA_F(first_replay_ns) ABBA_F(nodes) ABBA_F(bytes))
+ABBA_FIELDS(GraphCapture, ABBA_F(worker) ABBA_F(arm) ABBA_F(workload) ABBA_F(costs))
 ABBA_FIELDS(Note, ABBA_F(code) ABBA_F(severity) ABBA_F(where) ABBA_F(text))
 ABBA_FIELDS(RunRecord,
             ABBA_F(file) ABBA_F(run_id) ABBA_F(state) ABBA_F(state_text) ABBA_F(started_utc)
@@ -102,8 +106,8 @@ ABBA_FIELDS(RunRecord,
                     ABBA_F(program_version) ABBA_F(manifest) ABBA_F(registration) ABBA_F(plan)
                         ABBA_F(bindings) ABBA_F(hello) ABBA_F(load) ABBA_F(counts) ABBA_F(workers)
                             ABBA_F(identity) ABBA_F(environment) ABBA_F(passes)
-                                ABBA_F(output_checks) ABBA_F(notes) ABBA_F(prepared)
-                                    ABBA_F(head_digest))
+                                ABBA_F(output_checks) ABBA_F(graph_captures) ABBA_F(notes)
+                                    ABBA_F(prepared) ABBA_F(head_digest))
 
 ABBA_FIELDS(Interval, ABBA_F(low) ABBA_F(high) ABBA_F(level))
 ABBA_FIELDS(ArmSummary, ABBA_F(arm) ABBA_F(pass) ABBA_F(count) ABBA_F(failures) ABBA_F(mean)

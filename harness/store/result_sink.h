@@ -28,6 +28,7 @@ struct Facts {
   std::vector<record::Identity> identity;
   std::vector<record::EnvironmentReading> environment;  // slot -1
   std::vector<record::OutputCheck> output_checks;
+  std::vector<record::GraphCapture> graph_captures;
   std::vector<record::Note> notes;
   // Host names, paths, command lines: stored apart as salted commitments, so that they can be
   // redacted later. Keys are unique in a run ("worker/3/command").

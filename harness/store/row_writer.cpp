@@ -189,6 +189,9 @@ void RowWriter::facts(const Facts& facts) {
   for (const record::OutputCheck& item : facts.output_checks) {
     output_check(item);
   }
+  for (const record::GraphCapture& item : facts.graph_captures) {
+    graph_capture(item);
+  }
   notes(facts.notes);
 }
 
@@ -297,6 +300,18 @@ void RowWriter::output_check(const record::OutputCheck& check) {
           "nrms, max_abs, ulp, first_divergence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .run(entry_, check.input, check.stage, check.arm, check.against, check.digest, check.equal,
            check.within, check.nrms, check.max_abs, check.ulp, check.first_divergence);
+}
+
+void RowWriter::graph_capture(const record::GraphCapture& capture) {
+  const record::CaptureCosts& costs = capture.costs;
+  database_
+      .prepare(
+          "INSERT INTO graph_capture (entry, worker, arm, workload, shape, first_run_ns, "
+          "warm_runs, warm_ns, capture_ns, instantiate_ns, upload_ns, first_replay_ns, nodes, "
+          "bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .run(entry_, capture.worker, capture.arm, capture.workload, costs.shape, costs.first_run_ns,
+           costs.warm_runs, costs.warm_ns, costs.capture_ns, costs.instantiate_ns, costs.upload_ns,
+           costs.first_replay_ns, costs.nodes, costs.bytes);
 }
 
 void RowWriter::notes(const std::vector<record::Note>& notes) {

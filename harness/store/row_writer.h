@@ -50,6 +50,7 @@ class RowWriter {
   void worker(const record::WorkerProcess& worker);
   void identity(const record::Identity& identity);
   void output_check(const record::OutputCheck& check);
+  void graph_capture(const record::GraphCapture& capture);
   std::string mark_of(const std::string& word);
   void slot(std::int64_t block_id, const record::Slot& slot);
   void samples(std::int64_t slot_id, const std::vector<record::Sample>& samples);

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "harness/store/schema_sql.h"
 #include "harness/store/schema_version2.h"
+#include "harness/store/schema_version3.h"
 
 namespace abba::store {
 namespace {
@@ -28,7 +29,8 @@ std::string schema_text(Database& database) {
 std::span<const Migration> migrations() {
   static constexpr Migration kSteps[] = {
       {1, "the first layout", kSchemaVersion1},
-      {2, "pass values of every order of slots", kSchemaVersion2}};
+      {2, "pass values of every order of slots", kSchemaVersion2},
+      {3, "graph captures that count", kSchemaVersion3}};
   return kSteps;
 }
 

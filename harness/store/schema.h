@@ -12,7 +12,7 @@
 namespace abba::store {
 
 inline constexpr std::int64_t kApplicationId = 0x61626261;  // "abba"
-inline constexpr std::int64_t kSchemaVersion = 2;
+inline constexpr std::int64_t kSchemaVersion = 3;
 
 struct Migration {
   std::int64_t to;          // from to - 1

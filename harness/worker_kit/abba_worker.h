@@ -143,8 +143,9 @@ struct Description {
   std::string source_stamp = "";  // source tree and dirty-patch hash, or empty
   std::vector<std::string> files_to_hash = {};  // besides executable and mapped libraries
   std::vector<std::string> capabilities = {};   // further ones
-  bool flushes = true;  // flush_caches() empties what request() works on (capability "flush")
-  Json facts = {};      // anything else worth recording
+  bool flushes = true;    // flush_caches() empties what request() works on (capability "flush")
+  Json facts = {};        // anything else worth recording
+  bool captures = false;  // graph_capture() answers (capability "graph_capture")
 };
 
 struct LoadRequest {
@@ -179,6 +180,22 @@ struct Prepared {
 
 // One output. `data` (little-endian, row-major, valid rows only) is what is digested; `values` are
 // the same elements widened to float, needed only when they are asked for.
+// What one shape costs until it runs as a captured graph. Times of steady_clock with the device
+// idle at both ends; -1 = not known, or there is none: a shape that runs without a graph leaves out
+// everything from capture_ns on.
+struct CaptureCosts {
+  std::string shape;                  // in the worker's words
+  std::int64_t first_run_ns = -1;     // its first request in this process
+  std::int64_t warm_runs = -1;        // further requests before the capture ...
+  std::int64_t warm_ns = -1;          // ... and what they took together
+  std::int64_t capture_ns = -1;       // recording the work into a graph
+  std::int64_t instantiate_ns = -1;   // making it executable
+  std::int64_t upload_ns = -1;        // to the device
+  std::int64_t first_replay_ns = -1;  // the first request that the graph answers
+  std::int64_t nodes = -1;            // of the graph
+  std::int64_t bytes = -1;            // of device memory that it holds
+};
+
 struct Tensor {
   std::string stage;
   std::string dtype;  // "F32", "BF16", "F16", "F64", "I32", "I64", "U8"
@@ -274,6 +291,12 @@ class Worker {
   virtual FlushCheck check_flush() {
     return host_caches().check([this] { flush_caches(); });
   }
+  // The ledger of the selected workload, an entry for each shape, captured anew: the harness asks a
+  // process that it takes no timed sample from. Afterwards request() gives the same results as
+  // before. Declare it with Description::captures.
+  virtual std::vector<CaptureCosts> graph_capture() {
+    throw Refused("unsupported", "this worker captures no graph");
+  }
   // Before a slot or outputs of a workload other than the last one. Default: prepare() again. A
   // worker that keeps several workloads ready overrides it.
   virtual void select(const Workload& workload) { prepare(workload); }
@@ -297,6 +320,9 @@ class Worker {
   // For request(): which of the `rotate` variants is due (0 without rotation), the boundaries
   // asked for (outermost first), where spans go, and values of declared metrics.
   int variant() const { return variant_; }
+  // For graph_capture(): what the request took that first made the selected workload ready in this
+  // process, whatever was loaded; -1 before.
+  std::int64_t first_request_ns() const { return first_request_ns_; }
   const std::vector<std::string>& boundaries() const { return boundaries_; }
   Recorder& recorder() { return *recorder_; }
   void value(const char* metric, double value);
@@ -311,6 +337,7 @@ class Worker {
  private:
   friend class Session;
   std::int64_t device_spin_ns_ = 0;
+  std::int64_t first_request_ns_ = -1;
   std::unique_ptr<HostCaches> host_caches_;
   int variant_ = 0;
   std::vector<std::string> boundaries_;
@@ -1237,6 +1264,7 @@ class Session {
     std::vector<std::string> capabilities = {"load", "spans", "inject"};
     if (d.flushes) capabilities.emplace_back("flush");
     if (!d.stages.empty()) capabilities.emplace_back("outputs");
+    if (d.captures) capabilities.emplace_back("graph_capture");
     capabilities.insert(capabilities.end(), d.capabilities.begin(), d.capabilities.end());
     json.set("capabilities", strings(capabilities));
     json.set("stages", strings(d.stages));
@@ -1292,6 +1320,7 @@ class Session {
     if (type == "prepare") return answer_prepare(message);
     if (type == "slot") return answer_slot(message);
     if (type == "outputs") return answer_outputs(message);
+    if (type == "graph_capture") return answer_graph_capture(message);
     if (type == "shutdown") {
       finished_ = true;
       return R"({"type":"shutdown"})";
@@ -1433,6 +1462,7 @@ class Session {
     const std::int64_t start = now_ns();
     worker_.request();  // readiness: one full request answered
     const std::int64_t first_request_ns = now_ns() - start;
+    first_request_ns_.emplace(workload.id, first_request_ns);  // the first of them stays
     selected_ = workload.id;
     workloads_[workload.id] = workload;
     Json facts = prepared.facts.is_null() ? Json::object() : prepared.facts;
@@ -1770,11 +1800,40 @@ class Session {
     return answer.dump();
   }
 
+  // ---- graph capture
+  std::string answer_graph_capture(const Json& message) {
+    if (!description_.captures) {
+      throw Refused("unsupported", "this worker declares no graph capture");
+    }
+    select(message, {});
+    worker_.first_request_ns_ = first_request_ns_.at(selected_);
+    Json ledger = Json::array();
+    for (const CaptureCosts& costs : worker_.graph_capture()) {
+      Json entry(Json::Object{{"shape", costs.shape}});
+      const std::pair<const char*, std::int64_t> known[] = {
+          {"first_run_ns", costs.first_run_ns},
+          {"warm_runs", costs.warm_runs},
+          {"warm_ns", costs.warm_ns},
+          {"capture_ns", costs.capture_ns},
+          {"instantiate_ns", costs.instantiate_ns},
+          {"upload_ns", costs.upload_ns},
+          {"first_replay_ns", costs.first_replay_ns},
+          {"nodes", costs.nodes},
+          {"bytes", costs.bytes}};
+      for (const auto& [name, value] : known) {
+        if (value >= 0) entry.set(name, value);
+      }
+      ledger.push_back(std::move(entry));
+    }
+    return Json(Json::Object{{"type", "graph_capture"}, {"ledger", std::move(ledger)}}).dump();
+  }
+
   Worker& worker_;
   const Description description_;
   Recorder recorder_;
   Injection injection_;
-  std::map<std::string, DeviceCost> device_costs_;  // by workload
+  std::map<std::string, DeviceCost> device_costs_;        // by workload
+  std::map<std::string, std::int64_t> first_request_ns_;  // by workload
   std::map<std::string, Workload> workloads_;
   std::string selected_;
   bool loaded_ = false;

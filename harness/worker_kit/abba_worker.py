@@ -86,8 +86,17 @@ class Worker:
         """Tensors of the last request, in the order of self.stages."""
         return []
 
+    def graph_capture(self):
+        """What each shape of the selected workload costs until it runs as a captured graph: a list
+        of {"shape"} with those of first_run_ns, warm_runs and warm_ns, capture_ns, instantiate_ns,
+        upload_ns, first_replay_ns, nodes, bytes that are known, as integers; a shape that runs
+        without a graph has none from capture_ns on. A worker that defines it declares it.
+        self.first_request_ns is what first making the workload ready took in this process."""
+        raise Refused("unsupported", "this worker captures no graph")
+
     # For request().
     variant, level, recorder, active_boundaries = 0, {}, None, ()
+    first_request_ns = -1
 
     def span(self, name):
         """with self.span("pack"): ..."""
@@ -223,6 +232,7 @@ class Session:
     def __init__(self, worker):
         self.worker, self.finished, self.loaded = worker, False, False
         self.workloads, self.selected, self.injection = {}, None, _Injection()
+        self.first_request_ns = {}
         self.boundaries = [dict({"unit": "ns", "clock": "perf_counter_ns", "parent": ""},
                                 **(b if isinstance(b, dict) else {"name": b}))
                            for b in worker.boundaries]
@@ -242,6 +252,7 @@ class Session:
             kind = message.get("type") if isinstance(message, dict) else None
             handler = {"hello": self.hello, "load": self.load, "prepare": self.prepare,
                        "slot": self.slot, "outputs": self.outputs,
+                       "graph_capture": self.graph_capture,
                        "shutdown": self.shutdown}.get(kind if isinstance(kind, str) else None)
             if handler is None:
                 raise Refused("unknown_message", f"unknown message type {str(kind)[:40]!r}")
@@ -260,6 +271,8 @@ class Session:
             raise Refused("bad_version", f"this worker speaks only {PROTOCOL}")
         w = self.worker
         capabilities = ["load", "spans", "inject"] + (["outputs"] if w.stages else [])
+        if type(w).graph_capture is not Worker.graph_capture:
+            capabilities.append("graph_capture")
         return {"type": "hello", "protocol": PROTOCOL, "name": w.name, "version": w.version,
                 "source_stamp": w.source_stamp, "files_to_hash": list(w.files_to_hash),
                 "workload_form": w.workload_form, "boundaries": self.boundaries,
@@ -338,6 +351,7 @@ class Session:
         start = now_ns()
         self.worker.request()  # readiness: one full request answered
         first_request_ns = now_ns() - start
+        self.first_request_ns.setdefault(workload["id"], first_request_ns)  # the first of them stays
         self.workloads[workload["id"]], self.selected = workload, workload["id"]
         return {"type": "prepare", "ready": True,
                 "work": {key: prepared.get(key, -1) for key in ("items", "bytes", "flops")},
@@ -468,6 +482,11 @@ class Session:
                 answer["values_f32"] = base64.b64encode(packed.tobytes()).decode()
             tensors.append(answer)
         return {"type": "outputs", "tensors": tensors, **switched}
+
+    def graph_capture(self, message):
+        workload = self.select(message, [])
+        self.worker.first_request_ns = self.first_request_ns[workload["id"]]
+        return {"type": "graph_capture", "ledger": self.worker.graph_capture()}
 
     def shutdown(self, _):
         self.finished = True

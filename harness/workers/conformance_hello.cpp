@@ -97,11 +97,27 @@ std::string large_request_refused(Bench& bench) {
 
 std::string graph_capture_answered(Bench& bench) {
   bench.require_capability("graph_capture");
-  const Json answer = bench.prepared().ask(
-      Json::object({{"type", "graph_capture"}, {"workload", Bench::kWorkload}}));
-  const Json* ledger = answer.find("ledger");
-  if (ledger == nullptr || !ledger->is_object()) throw Broken{"there is no \"ledger\"", ""};
+  const Json answer = bench.prepared().ask(graph_capture_request(Bench::kWorkload));
+  const auto costs = parse_graph_capture(answer, "worker");
+  return std::to_string(costs.size()) + (costs.size() == 1 ? " shape" : " shapes");
+}
+
+std::string unprepared_capture_refused(Bench& bench) {
+  bench.require_capability("graph_capture");
+  bench.prepared().expect_error(graph_capture_request("no-such-workload").dump());
   return "";
+}
+
+std::string results_kept_by_capture(Bench& bench) {
+  bench.require_capability("graph_capture");
+  bench.require_capability("outputs");
+  Subject& subject = bench.prepared();
+  const std::string before = bench.ask_slot(subject, Bench::slot("before")).digest;
+  subject.ask(graph_capture_request(Bench::kWorkload));
+  if (bench.ask_slot(subject, Bench::slot("after")).digest != before) {
+    throw Broken{"slots before and after a capture differ in their digest", ""};
+  }
+  return before.substr(0, 8);
 }
 
 std::string serve_answered(Bench& bench) {
@@ -153,6 +169,11 @@ std::vector<Probe> hello_probes() {
 std::vector<Probe> ending_probes() {
   return {
       {"graph-capture-answered", {"prepare-valid"}, {}, graph_capture_answered},
+      {"unprepared-capture-refused", {"graph-capture-answered"}, {}, unprepared_capture_refused},
+      {"results-kept-by-capture",
+       {"graph-capture-answered", "digest-repeatable"},
+       {},
+       results_kept_by_capture},
       {"serve-answered", {"prepare-valid"}, {}, serve_answered},
       {"shutdown-answered", {"prepare-valid"}, {}, shutdown_answered},
       {"shutdown-exits-zero", {"shutdown-answered"}, {}, shutdown_exits_zero},

@@ -73,7 +73,10 @@ constexpr ConformanceRule kRules[] = {
     {"digest-as-defined", "a digest is the SHA-256 of type, shape and bytes"},
     {"unknown-stage-refused", "an undeclared stage is refused"},
     // what only some workers do
-    {"graph-capture-answered", "graph_capture answers a ledger"},
+    {"graph-capture-answered",
+     "graph_capture answers a ledger: each shape once, with costs that are whole and not negative"},
+    {"unprepared-capture-refused", "graph_capture of a workload that was not prepared is refused"},
+    {"results-kept-by-capture", "after graph_capture a slot has the same digest as before"},
     {"serve-answered", "serve answers a base URL on this machine"},
     // the end
     {"shutdown-answered", "shutdown is answered"},

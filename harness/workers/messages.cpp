@@ -150,6 +150,10 @@ Json outputs_request(const std::string& workload, const std::vector<std::string>
   return message;
 }
 
+Json graph_capture_request(const std::string& workload) {
+  return Json::object({{"type", "graph_capture"}, {"workload", workload}});
+}
+
 Json shutdown_request() {
   return Json::object({{"type", "shutdown"}});
 }

@@ -40,6 +40,7 @@ base::Json slot_request(const record::SlotRequest& request);
 base::Json outputs_request(const std::string& workload, const std::vector<std::string>& stages,
                            bool with_values,
                            const std::map<std::string, std::string>& factors = {});
+base::Json graph_capture_request(const std::string& workload);
 base::Json shutdown_request();
 
 // One line as JSON within the protocol's bounds; `name` is the worker's, for messages.
@@ -55,6 +56,10 @@ std::vector<record::OutputTensor> parse_outputs(const base::Json& answer,
                                                 const std::vector<std::string>& stages,
                                                 const record::WorkerHello& hello, bool with_values,
                                                 const std::string& name);
+// At least one entry, each of another shape; unknown members are refused, since a misspelt cost
+// would otherwise be lost.
+std::vector<record::CaptureCosts> parse_graph_capture(const base::Json& answer,
+                                                      const std::string& name);
 
 // That the answer repeats the hot factors it was asked to switch to, if any.
 void require_switched(const base::Json& answer, const std::map<std::string, std::string>& factors,

@@ -186,6 +186,10 @@ std::vector<record::OutputTensor> ProgramWorker::outputs(const std::string&,
   throw Error(ErrorCode::kBroken, spec_.name, "a program without the protocol shows no outputs");
 }
 
+std::vector<record::CaptureCosts> ProgramWorker::graph_capture(const std::string&) {
+  throw Error(ErrorCode::kBroken, spec_.name, "a program without the protocol captures no graph");
+}
+
 std::vector<record::Binding> ProgramWorker::files() const {
   return hash_command(spec_.argv, spec_.name);
 }

@@ -31,6 +31,7 @@ class ProgramWorker : public Worker {
   std::vector<record::OutputTensor> outputs(const std::string& workload,
                                             const std::vector<std::string>& stages,
                                             bool with_values) override;
+  std::vector<record::CaptureCosts> graph_capture(const std::string& workload) override;
   void use_factors(const std::map<std::string, std::string>& factors) override {
     ABBA_CHECK(factors.empty());  // check refuses it: such a program has no hot factors
   }

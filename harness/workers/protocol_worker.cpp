@@ -161,6 +161,16 @@ std::vector<record::OutputTensor> ProtocolWorker::outputs(const std::string& wor
   });
 }
 
+std::vector<record::CaptureCosts> ProtocolWorker::graph_capture(const std::string& workload) {
+  if (!has("graph_capture")) {
+    throw Error(ErrorCode::kBroken, spec_.name,
+                "does not declare the capability \"graph_capture\"");
+  }
+  const Json answer =
+      ask(graph_capture_request(workload), spec_.timeouts.graph_capture_s, ErrorCode::kPreflight);
+  return checked([&] { return parse_graph_capture(answer, spec_.name); });
+}
+
 int ProtocolWorker::shutdown() {
   if (exit_code_ >= 0) return exit_code_;
   const Deadline deadline = after_seconds(spec_.timeouts.shutdown_s);

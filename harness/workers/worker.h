@@ -43,6 +43,10 @@ class Worker {
   virtual std::vector<record::OutputTensor> outputs(const std::string& workload,
                                                     const std::vector<std::string>& stages,
                                                     bool with_values) = 0;
+  // What each shape of a prepared workload costs until it runs as a captured graph; nothing that it
+  // does is a timed sample. Throws kBroken if the worker lacks "graph_capture", kPreflight if it
+  // refuses this workload and lives on.
+  virtual std::vector<record::CaptureCosts> graph_capture(const std::string& workload) = 0;
   // Every further slot and outputs message switches to these hot factors first and is refused if
   // the answer does not repeat them; empty = as loaded. Only a worker of the protocol can.
   virtual void use_factors(const std::map<std::string, std::string>& factors) = 0;

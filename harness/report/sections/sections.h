@@ -24,6 +24,7 @@ void parts_section(const Source& source, Document& document);
 void samples_section(const Source& source, Document& document);
 void outputs_section(const Source& source, Document& document);
 void workers_section(const Source& source, Document& document);
+void capture_section(const Source& source, Document& document);  // where the manifest asks for it
 void exposure_section(const Source& source, Document& document);
 void machine_section(const Source& source, Document& document);
 // Whether a row of identity belongs to the reference environment, which has a section of its own.

@@ -17,6 +17,9 @@ using StepTimes = std::map<std::pair<std::string, std::string>, std::vector<doub
 Table setup_table(const record::RunRecord& run) {
   StepTimes steps;  // (step, arm) -> every worker's time
   for (const record::WorkerProcess& worker : run.workers) {
+    if (worker.pass == record::kLaterPass) {  // under other conditions than measured ones
+      continue;
+    }
     for (const auto& [step, time_ns] : worker.setup_ns) {
       steps[{step, worker.arm}].push_back(time_ns);
     }

@@ -26,7 +26,7 @@ class Subject(abba_worker.Worker):
     boundaries = ["request", {"name": "inner", "parent": "request"}]
     metrics = [{"name": "rate", "unit": "1/s", "direction": "higher-is-better"}]
     workload_form = {} if RULE == "no-example" else {"example": {"n": 3}}
-    capabilities = ["graph_capture", "serve", "flush"]
+    capabilities = ["serve", "flush"]
     files_to_hash = [os.path.abspath(__file__)]
     requests = 0
 
@@ -57,6 +57,12 @@ class Subject(abba_worker.Worker):
                     "outputs-repeatable": 0 if self.recorded else self.requests}.get(RULE, 0)
         return [abba_worker.floats("x", [value + unsteady for value in self.x]),
                 abba_worker.floats("y", self.x[:1])]
+
+    def graph_capture(self):
+        if RULE == "results-kept-by-capture":
+            self.seed += 1
+        return [{"shape": f"[{self.n}]", "first_run_ns": self.first_request_ns, "warm_runs": 1,
+                 "warm_ns": 900, "capture_ns": 1700, "bytes": 0}]
 
     recorded = False  # the outputs of a slot, not of the message outputs
 
@@ -120,6 +126,11 @@ class Session(abba_worker.Session):
         if RULE == "unknown-stage-refused":
             message = dict(message, stages=[s for s in message["stages"] if s in ("x", "y")])
         return changed(self, "outputs", message, super().outputs(message))
+
+    def graph_capture(self, message):
+        if RULE == "unprepared-capture-refused":
+            message = dict(message, workload=next(iter(self.workloads)))
+        return changed(self, "graph_capture", message, super().graph_capture(message))
 
     def shutdown(self, message):
         EXIT.append(0)
@@ -208,6 +219,7 @@ BREAKS = {
         answer, tensors=[dict(answer["tensors"][0], stage=stage) for stage in ("x", "y")])
         if message["stages"] else answer),
     "digest-as-defined": ("outputs", first_changed),
+    "graph-capture-answered": ("graph_capture", members(ledger=[])),
     "shutdown-answered": ("shutdown", lambda session, message, answer: os._exit(0)),
     "shutdown-exits-zero": ("shutdown", lambda session, message, answer: EXIT.append(3) or answer),
 }
@@ -234,13 +246,10 @@ BREAK_LINE = {
     "unknown-message-refused": on(lambda line, text: "unknown_message" in text,
                                   lambda text: '{"type":"whatever"}'),
     "garbage-survived": on(lambda line, text: "bad_json" in text, lambda text: os._exit(1)),
-    "graph-capture-answered": on(of_type("graph_capture"),
-                                 lambda text: '{"type":"graph_capture","ledger":[]}'),
     "serve-answered": on(of_type("serve"),
                          lambda text: '{"type":"serve","base_url":"http://example.org/"}'),
 }
-KEEP_LINE = {"graph_capture": '{"type":"graph_capture","ledger":{}}',
-             "serve": '{"type":"serve","base_url":"http://127.0.0.1:1/"}'}
+KEEP_LINE = {"serve": '{"type":"serve","base_url":"http://127.0.0.1:1/"}'}
 EXIT = [0]
 
 

@@ -94,6 +94,19 @@ std::vector<record::OutputTensor> FakeWorker::outputs(const std::string& workloa
   return {tensor};
 }
 
+std::vector<record::CaptureCosts> FakeWorker::graph_capture(const std::string& workload) {
+  script_.log.push_back("capture " + arm_ + " " + workload);
+  if (script_.at_capture) {
+    script_.at_capture(arm_, workload);
+  }
+  clock_.advance_ns(5'000'000);
+  record::CaptureCosts costs;
+  costs.shape = "[2]";
+  costs.first_run_ns = 900;
+  costs.capture_ns = arm_ == "A" ? 100 : 200;
+  return {costs};
+}
+
 // As small_manifest() gives them out.
 void FakeWorker::use_factors(const std::map<std::string, std::string>& factors) {
   arm_ = factors.at("speed") == "slow" ? "A" : "B";
@@ -132,6 +145,8 @@ void FakeSink::commit_facts(std::string_view kind, const store::Facts& facts) {
   bindings.insert(bindings.end(), facts.bindings.begin(), facts.bindings.end());
   identity.insert(identity.end(), facts.identity.begin(), facts.identity.end());
   output_checks.insert(output_checks.end(), facts.output_checks.begin(), facts.output_checks.end());
+  graph_captures.insert(graph_captures.end(), facts.graph_captures.begin(),
+                        facts.graph_captures.end());
   for (const auto& worker : facts.workers) {
     std::erase_if(workers, [&](const auto& other) { return other.id == worker.id; });
     workers.push_back(worker);

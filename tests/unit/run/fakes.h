@@ -32,8 +32,9 @@ struct Script {
   record::FlushCheck flush;                  // what a slot that asks for it answers
   std::int64_t failures = 0;                 // failed requests a slot
   std::int64_t samples_short = 0;
-  std::function<void(const std::string& arm, std::int64_t slot_call)> at_slot;  // may throw
-  std::function<void(const std::string& arm, int start)> at_start;              // may throw
+  std::function<void(const std::string& arm, std::int64_t slot_call)> at_slot;          // may throw
+  std::function<void(const std::string& arm, int start)> at_start;                      // may throw
+  std::function<void(const std::string& arm, const std::string& workload)> at_capture;  // may throw
 
   std::vector<std::string> log;                     // "start A", "slot A w1", "stop A", ...
   std::map<std::string, std::string> asked_device;  // of the last load message, by arm
@@ -53,6 +54,7 @@ class FakeWorker : public workers::Worker {
   std::vector<record::OutputTensor> outputs(const std::string& workload,
                                             const std::vector<std::string>& stages,
                                             bool with_values) override;
+  std::vector<record::CaptureCosts> graph_capture(const std::string& workload) override;
   void use_factors(const std::map<std::string, std::string>& factors) override;
   int shutdown() override;
   [[nodiscard]] pid_t pid() const override { return started_as_ == "A" ? 1001 : 1002; }
@@ -77,6 +79,7 @@ class FakeSink final : public store::ResultSink {
   std::vector<record::Binding> bindings;
   std::vector<record::Identity> identity;
   std::vector<record::OutputCheck> output_checks;
+  std::vector<record::GraphCapture> graph_captures;
   std::vector<record::WorkerProcess> workers;
   int analyses = 0;
   bool finished = false;
