@@ -162,7 +162,7 @@ std::vector<record::OutputTensor> ProtocolWorker::outputs(const std::string& wor
 }
 
 std::vector<record::CaptureCosts> ProtocolWorker::graph_capture(const std::string& workload) {
-  if (!has("graph_capture")) {
+  if (!hello_.declares("graph_capture")) {
     throw Error(ErrorCode::kBroken, spec_.name,
                 "does not declare the capability \"graph_capture\"");
   }
