@@ -35,8 +35,7 @@ NoiseBudget noise_budget(const manifest::Project& project, const std::string& ma
   NoiseBudget budget;
   budget.machine_class = machine_class;
   std::vector<fs::path> files = run_files(project, "", false);
-  for (const fs::path& folder :
-       folders_of_manifests(calibration_folder(project, machine_class))) {
+  for (const fs::path& folder : folders_of_manifests(calibration_folder(project, machine_class))) {
     const auto calibrations = store::run_files_in(folder / "equal");
     files.insert(files.end(), calibrations.begin(), calibrations.end());
   }
