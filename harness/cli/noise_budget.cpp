@@ -14,6 +14,7 @@
 #include "harness/stats/power.h"
 #include "harness/stats/same_hash.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
