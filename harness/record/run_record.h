@@ -10,6 +10,7 @@
 #include "harness/record/manifest.h"
 #include "harness/record/plan.h"
 #include "harness/record/registration.h"
+#include "harness/record/trace.h"
 #include "harness/record/worker.h"
 
 namespace abba::record {
@@ -69,6 +70,7 @@ struct Slot {
   std::vector<Sample> samples;
   std::vector<Span> spans;
   std::vector<Value> values;
+  Trace trace;  // of a slot of the trace pass; its samples are no measurement
 };
 
 struct Block {

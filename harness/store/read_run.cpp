@@ -10,6 +10,7 @@
 #include "harness/store/private_words.h"
 #include "harness/store/record_json.h"
 #include "harness/store/run_file.h"
+#include "harness/store/slot_rows.h"
 
 namespace abba::store {
 namespace {
@@ -271,8 +272,6 @@ void read_blocks(Database& database, RunRecord& run) {
   }
 }
 
-using SlotsById = std::unordered_map<std::int64_t, record::Slot*>;
-
 SlotsById read_slots(Database& database, RunRecord& run) {
   std::unordered_map<std::int64_t, record::Block*> blocks;
   for (record::Pass& pass : run.passes) {
@@ -310,45 +309,6 @@ SlotsById read_slots(Database& database, RunRecord& run) {
   return slots;
 }
 
-record::Slot& slot_of(const SlotsById& slots, const Statement& row, const Database& database) {
-  const auto slot = slots.find(row.integer(0));
-  if (slot == slots.end()) {
-    malformed(database, "a sample belongs to no slot");
-  }
-  return *slot->second;
-}
-
-void read_samples(Database& database, const SlotsById& slots) {
-  Statement samples = database.prepare(
-      "SELECT slot, seq, warmup, t_start_ns, duration_ns, status FROM sample ORDER BY slot, seq");
-  record::Slot* slot = nullptr;  // rows of a slot follow each other
-  while (samples.step()) {
-    if (slot == nullptr || slot->id != samples.integer(0)) {
-      slot = &slot_of(slots, samples, database);
-    }
-    const std::int64_t status = samples.integer(5);
-    if (status != 0 && status != 1) {
-      malformed(database, "a sample has the unknown status " + std::to_string(status));
-    }
-    slot->samples.push_back({samples.integer(1), samples.integer(2) != 0, samples.integer(3),
-                             samples.integer(4), static_cast<record::SampleStatus>(status)});
-  }
-  Statement values =
-      database.prepare("SELECT slot, seq, metric, value FROM value ORDER BY slot, ordinal");
-  while (values.step()) {
-    slot_of(slots, values, database)
-        .values.push_back({values.integer(1), values.text(2), values.real(3)});
-  }
-  Statement spans = database.prepare(
-      "SELECT slot, seq, name, parent, start_ns, duration_ns, count FROM span ORDER BY slot, "
-      "ordinal");
-  while (spans.step()) {
-    slot_of(slots, spans, database)
-        .spans.push_back({spans.integer(1), spans.text(2), spans.text(3), spans.integer(4),
-                          spans.integer(5), spans.integer(6)});
-  }
-}
-
 }  // namespace
 
 RunRecord read_run(const std::string& path, const ReadOptions& options) {
@@ -366,6 +326,7 @@ RunRecord read_run(const std::string& path, const ReadOptions& options) {
   const SlotsById slots = read_slots(database, run);
   if (options.samples) {
     read_samples(database, slots);
+    read_traces(database, slots);
   }
   if (options.environment) {
     read_environment(database, run);

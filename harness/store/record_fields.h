@@ -83,10 +83,20 @@ ABBA_FIELDS(WorkerProcess, ABBA_F(id) ABBA_F(arm) ABBA_F(pass) ABBA_F(pid) ABBA_
 ABBA_FIELDS(Identity, ABBA_F(source) ABBA_F(key) ABBA_F(value))
 ABBA_FIELDS(EnvironmentReading, ABBA_F(slot) ABBA_F(time_ns) ABBA_F(moment) ABBA_F(key)
                                     ABBA_F(value) ABBA_F(unit) ABBA_F(text))
+ABBA_FIELDS(TraceKernel,
+            ABBA_F(name) ABBA_F(device) ABBA_F(stream) ABBA_F(correlation) ABBA_F(graph_node)
+                ABBA_F(start_ns) ABBA_F(end_ns) ABBA_F(grid) ABBA_F(block) ABBA_F(registers)
+                    ABBA_F(static_shared_bytes) ABBA_F(dynamic_shared_bytes))
+ABBA_FIELDS(TraceCopy, ABBA_F(kind) ABBA_F(device) ABBA_F(stream) ABBA_F(correlation) ABBA_F(bytes)
+                           ABBA_F(start_ns) ABBA_F(end_ns))
+ABBA_FIELDS(TraceApi,
+            ABBA_F(name) ABBA_F(thread) ABBA_F(correlation) ABBA_F(start_ns) ABBA_F(end_ns))
+ABBA_FIELDS(TraceRange, ABBA_F(name) ABBA_F(thread) ABBA_F(start_ns) ABBA_F(end_ns))
+ABBA_FIELDS(Trace, ABBA_F(kernels) ABBA_F(copies) ABBA_F(calls) ABBA_F(ranges))
 ABBA_FIELDS(Slot,
             ABBA_F(id) ABBA_F(block) ABBA_F(position) ABBA_F(arm) ABBA_F(worker) ABBA_F(start_ns)
                 ABBA_F(end_ns) ABBA_F(idle_gap_ns) ABBA_F(allocations) ABBA_F(failures)
-                    ABBA_F(digest) ABBA_F(samples) ABBA_F(spans) ABBA_F(values))
+                    ABBA_F(digest) ABBA_F(samples) ABBA_F(spans) ABBA_F(values) ABBA_F(trace))
 ABBA_FIELDS(Block,
             ABBA_F(id) ABBA_F(pass) ABBA_F(phase) ABBA_F(workload) ABBA_F(boundary)
                 ABBA_F(slot_order) ABBA_F(taint) ABBA_F(failed) ABBA_F(failure) ABBA_F(slots))

@@ -1,5 +1,6 @@
 #include "harness/store/record_json.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -45,6 +46,10 @@ Json encode_one(const std::vector<T>& values) {
     array.push_back(encode(value));
   }
   return array;
+}
+template <typename T, std::size_t kSize>
+Json encode_one(const std::array<T, kSize>& values) {
+  return encode(std::vector<T>(values.begin(), values.end()));
 }
 template <typename T>
 Json encode_one(const std::map<std::string, T>& values) {

@@ -7,6 +7,7 @@
 #include "harness/record/names.h"
 #include "harness/store/chain.h"
 #include "harness/store/record_json.h"
+#include "harness/store/slot_rows.h"
 
 namespace abba::store {
 namespace {
@@ -353,6 +354,10 @@ void RowWriter::slot(std::int64_t block_id, const record::Slot& slot) {
   for (const record::Span& span : slot.spans) {
     span_.run(slot.id, ordinal++, span.seq, span.name, span.parent, span.start_ns, span.duration_ns,
               span.count);
+  }
+  if (slot.trace.size() > 0) {
+    write_trace(database_, slot.id, slot.trace,
+                [this](const std::string& text) { return withheld(text); });
   }
 }
 

@@ -75,7 +75,7 @@ class RunFile final : public ResultSink {
 bool is_being_written(const std::string& path);
 
 struct ReadOptions {
-  bool samples = true;      // without: slots have no samples, spans and values (listings)
+  bool samples = true;      // without: slots have no samples, spans, values and traces (listings)
   bool environment = true;  // without: no readings
   bool check = true;        // SQLite's own check of the whole file first
   std::size_t max_bytes = std::size_t{1} << 30U;  // of a .xz file, decompressed

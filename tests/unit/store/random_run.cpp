@@ -127,6 +127,20 @@ record::WorkerHello hello(Draw& draw) {
   return value;
 }
 
+record::Trace trace(Draw& draw) {
+  record::Trace value;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const std::int64_t at = draw.count();
+    const std::int64_t n = draw.count();
+    value.kernels.push_back(
+        {draw.word(), n, n + 1, n + 2, i, at, at + n, {1, n, 3}, {n, 5, 6}, 7, n, 9});
+    value.copies.push_back({draw.word(), n, n + 1, n + 2, n + 3, at, at + n});
+    value.calls.push_back({draw.word(), n, n + 1, at, at + n});
+    value.ranges.push_back({"/home/someone/" + draw.word(), n, at, at + n});
+  }
+  return value;
+}
+
 record::Slot slot(Draw& draw, std::int64_t id, std::int64_t block, int position, char arm) {
   record::Slot value{
       id,           block,        position,     std::string(1, arm), arm == 'A' ? 1 : 2,
@@ -140,6 +154,7 @@ record::Slot slot(Draw& draw, std::int64_t id, std::int64_t block, int position,
   for (int i = 0; i < 3; ++i) {
     value.spans.push_back({i - 1, draw.word(), draw.word(), draw.count(), draw.count(), i + 2});
   }
+  value.trace = trace(draw);
   return value;
 }
 

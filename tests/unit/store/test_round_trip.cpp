@@ -108,6 +108,11 @@ TEST(RecordFields, NameEveryMemberOfEveryStruct) {
   ABBA_EXPECT_ALL(LevelDecl);
   ABBA_EXPECT_ALL(FactorDecl);
   ABBA_EXPECT_ALL(WorkerHello);
+  ABBA_EXPECT_ALL(TraceKernel);
+  ABBA_EXPECT_ALL(TraceCopy);
+  ABBA_EXPECT_ALL(TraceApi);
+  ABBA_EXPECT_ALL(TraceRange);
+  ABBA_EXPECT_ALL(Trace);
   ABBA_EXPECT_ALL(LoadReply);
   ABBA_EXPECT_ALL(PrepareReply);
   ABBA_EXPECT_ALL(Sample);
