@@ -89,6 +89,9 @@ std::string check_block(const RunRecord& run, const Pass& pass, const Block& blo
         slot.arm != arms.substr(static_cast<std::size_t>(slot.position), 1)) {
       return where + ": slot " + std::to_string(slot.id) + " is of another arm than planned";
     }
+    if (slot.trace.size() > 0) {
+      return where + ": slot " + std::to_string(slot.id) + " holds a trace; nothing traced counts";
+    }
     const bool is_own = record::prints_own_samples(run.manifest.arm(slot.arm).reads);
     const std::string wrong = check_samples(slot, counts, is_own);
     if (!wrong.empty()) {
@@ -102,6 +105,9 @@ std::string check_block(const RunRecord& run, const Pass& pass, const Block& blo
 std::string check_pass(const RunRecord& run, const Pass& pass, const record::PlannedPass& planned) {
   if (pass.phase == Phase::kGraphCapture) {
     return pass.blocks.empty() ? "" : name_of(pass) + " holds a block, but nothing is timed in it";
+  }
+  if (pass.phase == Phase::kTrace) {
+    return check_traced_pass(run, pass, planned);
   }
   std::size_t next = 0;
   for (std::size_t i = 0; i < planned.blocks.size(); ++i) {

@@ -21,6 +21,9 @@ std::string check_counts(const record::RunRecord& run);
 // What the graph-capture pass stored is of planned arms and workloads, each from a worker of its
 // arm in which nothing was timed; nothing is missing without a note that says why.
 std::string check_captures(const record::RunRecord& run);
+// The blocks of a trace pass against the plan; see check_traces.cpp.
+std::string check_traced_pass(const record::RunRecord& run, const record::Pass& pass,
+                              const record::PlannedPass& planned);
 // Where the manifest asks for outputs and both arms can show them: both were checked on every
 // workload, with digests.
 std::string check_outputs(const record::RunRecord& run);

@@ -68,7 +68,8 @@ const std::vector<SectionKeys>& all_sections() {
        {"claim", "primary", "metric", "boundary", "at_least", "harm_limit", "confidence",
         "controls"},
        {}},
-      {"later_pass", {"arms", "workloads"}, {}},
+      {"graph_capture", {"arms", "workloads"}, {}},
+      {"traces", {"arms", "workloads", "warmup", "requests"}, {}},
   };
   return kSections;
 }

@@ -299,11 +299,16 @@ void read_success(const Section& top, record::Manifest& manifest) {
 
 void read_later_passes(const Section& top, record::Manifest& manifest) {
   for (const std::string_view key : {"traces", "graph_capture"}) {
-    const Section section(top.find(key), top.at(key), "later_pass", top.mistakes());
+    const Section section(top.find(key), top.at(key), key, top.mistakes());
     std::vector<std::string> arms;
     std::vector<std::string> workloads;
     section.texts("arms", TextRule::kName, arms);
     section.texts("workloads", TextRule::kId, workloads);
+    if (key == "traces") {
+      record::SlotCounts counts;
+      section.whole("warmup", 0, record::kMostTraceRequests, counts.warmup);
+      section.whole("requests", 1, record::kMostTraceRequests, counts.requests);
+    }
   }
   top.free_object("traces", manifest.traces);
   top.free_object("graph_capture", manifest.graph_capture);

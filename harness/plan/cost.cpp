@@ -10,9 +10,10 @@ namespace abba::plan {
 namespace {
 
 constexpr double kBytesPerSample = 40;
-constexpr double kBytesPerSlot = 4000;     // environment readings before and after, digests
-constexpr double kBytesOfARun = 400'000;   // schema, declarations, output checks
-constexpr double kSecondsPerSlot = 0.005;  // messages, environment readings, commit
+constexpr double kBytesPerSlot = 4000;        // environment readings before and after, digests
+constexpr double kBytesOfARun = 400'000;      // schema, declarations, output checks
+constexpr double kSecondsPerSlot = 0.005;     // messages, environment readings, commit
+constexpr double kBytesPerTrace = 1'000'000;  // of a slot: some thousand rows
 constexpr double kRequestsPerCapture =
     10;  // first run, warm runs, first replay, and what is not one
 
@@ -40,15 +41,28 @@ std::string duration(double seconds) {
   return seconds < 120 ? number(seconds) + " s" : number(seconds / 60) + " minutes";
 }
 
-// Seconds of a graph-capture pass without its starts. What a capture takes nobody knows before.
-double capture_seconds(const record::Manifest& manifest, const record::PlannedPass& pass,
-                       const CostAssumptions& assumptions) {
+// Seconds of a pass after the measured ones without its starts. What a capture or a tracer adds
+// nobody knows before.
+double later_seconds(const record::Manifest& manifest, const record::PlannedPass& pass,
+                     const CostAssumptions& assumptions) {
   double seconds = 0;
   for (const auto& block : pass.blocks) {
-    seconds += slot_count(block) * kRequestsPerCapture *
-               request_ns_of(manifest, assumptions, block.workload) * 1e-9;
+    const record::SlotCounts traced = trace_counts(manifest, block.workload);
+    const double requests = pass.phase == record::Phase::kTrace
+                                ? static_cast<double>(traced.warmup + traced.requests)
+                                : kRequestsPerCapture;
+    seconds +=
+        slot_count(block) * requests * request_ns_of(manifest, assumptions, block.workload) * 1e-9;
   }
   return seconds;
+}
+
+double slots_of(const record::PlannedPass& pass) {
+  double slots = 0;
+  for (const auto& block : pass.blocks) {
+    slots += slot_count(block);
+  }
+  return slots;
 }
 
 CheaperPlan alternative(const record::Manifest& changed, const CostAssumptions& assumptions,
@@ -71,7 +85,8 @@ record::PlanCost cost_of(const record::Manifest& manifest, const record::Plan& p
   for (const auto& pass : plan.passes) {
     if (record::is_later(pass.phase)) {  // no request of it is a sample
       starts += static_cast<double>(pass.start_order.size());
-      seconds += capture_seconds(manifest, pass, assumptions);
+      seconds += later_seconds(manifest, pass, assumptions);
+      bytes += pass.phase == record::Phase::kTrace ? kBytesPerTrace * slots_of(pass) : 0;
       continue;
     }
     const auto placement = manifest.protocol.placement;

@@ -172,12 +172,25 @@ record::Plan make_plan(const record::Manifest& manifest) {
     plan.passes.push_back(
         later_pass(manifest, record::Phase::kGraphCapture, manifest.graph_capture, random));
   }
+  if (manifest.traces.is_object()) {
+    plan.passes.push_back(later_pass(manifest, record::Phase::kTrace, manifest.traces, random));
+  }
   plan.looks = protocol.looks.empty() ? std::vector<int>{protocol.passes} : protocol.looks;
   return plan;
 }
 
 int slot_count(const record::PlannedBlock& block) {
   return block.interleaved ? 2 : static_cast<int>(block.slot_order.size());
+}
+
+record::SlotCounts trace_counts(const record::Manifest& manifest, const std::string& workload) {
+  const auto declared = [&](std::string_view key, std::int64_t otherwise) {
+    const base::Json* count = manifest.traces.find(key);
+    return count != nullptr && count->is_number() ? static_cast<std::int64_t>(count->as_double())
+                                                  : otherwise;
+  };
+  return {workload, declared("warmup", record::kDefaultTraceWarmup),
+          declared("requests", record::kDefaultTraceRequests)};
 }
 
 }  // namespace abba::plan

@@ -6,6 +6,8 @@
 // balanced, so that neither arm is first, or started first, more often than the other.
 #pragma once
 
+#include <string>
+
 #include "harness/record/manifest.h"
 #include "harness/record/plan.h"
 
@@ -25,6 +27,9 @@ namespace abba::plan {
 // Workloads take turns, a block each, by `workload_order`: as declared, begun one further in every
 // round of blocks, or shuffled in every round.
 record::Plan make_plan(const record::Manifest& manifest);
+
+// Warm-ups and requests of a workload in the trace pass, as the manifest's `traces` has them.
+record::SlotCounts trace_counts(const record::Manifest& manifest, const std::string& workload);
 
 // Slots a block stores: one a letter, or two (one an arm) when interleaved.
 int slot_count(const record::PlannedBlock& block);

@@ -8,5 +8,6 @@ namespace abba::record {
 
 inline constexpr std::string_view kLaterPassUnable = "N073";
 inline constexpr std::string_view kLaterPassFailed = "N074";
+inline constexpr std::string_view kNothingTraced = "N075";
 
 }  // namespace abba::record

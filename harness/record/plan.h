@@ -44,6 +44,11 @@ struct SlotCounts {
   std::int64_t requests = 0;
 };
 
+// A trace's requests are few: each is some thousand rows, and slower than where it is measured.
+inline constexpr std::int64_t kDefaultTraceWarmup = 5;
+inline constexpr std::int64_t kDefaultTraceRequests = 10;
+inline constexpr std::int64_t kMostTraceRequests = 1000;
+
 struct PlanCost {
   double start_minutes = 0;
   double measuring_minutes = 0;

@@ -19,6 +19,7 @@
 #include "harness/run/outputs_check.h"
 #include "harness/run/pass_runner.h"
 #include "harness/run/resume.h"
+#include "harness/run/trace_pass.h"
 
 namespace abba::run {
 namespace {
@@ -256,7 +257,10 @@ class Run {
     }
   }
 
-  static std::unique_ptr<LaterWork> later_work(Phase phase) {
+  std::unique_ptr<LaterWork> later_work(Phase phase) {
+    if (phase == Phase::kTrace) {
+      return std::make_unique<TraceWork>(session_.in.tracer);
+    }
     ABBA_CHECK(phase == Phase::kGraphCapture);
     return std::make_unique<CaptureWork>();
   }

@@ -94,13 +94,27 @@ constexpr record::NoteEntry kTable[] = {
      "Nothing if the counts suffice; else pass {requests} to the program."},
     {kLaterPassUnable, Severity::kInfo,
      "An arm has no part in a pass that the manifest asks for after the measured ones (graph "
-     "capture, trace): its worker does not declare what that pass needs.",
-     "Use a worker that declares it, or name only the other arm in the manifest."},
+     "capture, trace): its worker does not declare what that pass needs, "
+     "or this machine lacks it.",
+     "Use a worker that declares it, install what is named (a tracer needs libabba_trace.so and "
+     "CUPTI), or name only the other arm in the manifest."},
     {kLaterPassFailed, Severity::kDoubt,
      "An arm's worker died, hung, answered wrongly or could not be started in a pass after the "
      "measured ones. What was measured is whole; of that pass only what it had answered before is "
      "stored.",
      "Read the worker's last lines with `abba show`; run again once it is mended."},
+    {kNothingTraced, Severity::kInfo,
+     "A trace was asked for and an arm did nothing that it could record: its worker computes on "
+     "the "
+     "CPU, or never called CUDA while requests were traced.",
+     "Name only arms and workloads that use a GPU under `traces`."},
+    {kTraceIncomplete, Severity::kDoubt,
+     "A trace lacks records, for the reason given: counts and times of it are too small.",
+     "Trace fewer requests, or see what the reason names; nothing that was measured is affected."},
+    {kTraceCut, Severity::kInfo,
+     "A traced slot had more rows than a run file keeps (40,000): the first requests are stored "
+     "whole, the later ones not at all. Figures a request are of those that are stored.",
+     "Nothing if some requests suffice; else name fewer `traces.requests`."},
     {kRebuilt, Severity::kInfo,
      "A program was built again since an earlier run of this registration; its code digest (text, "
      "data, device code) is the same, so it does the same.",

@@ -36,6 +36,9 @@ inline constexpr std::string_view kStaleReservation = "N071";
 inline constexpr std::string_view kOwnCounts = "N072";
 using record::kLaterPassFailed;
 using record::kLaterPassUnable;
+using record::kNothingTraced;
+inline constexpr std::string_view kTraceIncomplete = "N076";
+inline constexpr std::string_view kTraceCut = "N077";
 inline constexpr std::string_view kRebuilt = "N080";
 inline constexpr std::string_view kOtherMachine = "N081";
 

@@ -17,6 +17,7 @@
 #include "harness/run/arm_command.h"
 #include "harness/run/bindings.h"
 #include "harness/run/collaborators.h"
+#include "harness/trace/tracer.h"
 
 namespace abba::run {
 
@@ -34,6 +35,7 @@ struct RunInputs {
   std::map<std::string, std::string> fixed_hashes;     // binding name -> value demanded beforehand
   EarlierBindings earlier;                             // of another run of the same registration
   std::vector<std::string> known_events;               // heads of the ledger when this run began
+  trace::Tracer tracer;                                // of a trace pass
   bool exploratory = false;
   std::string run_file;  // name for ledger events
   const record::RunRecord* resume_from = nullptr;

@@ -44,6 +44,9 @@ record::RunRecord valid_run() {
     for (record::Block& block : pass.blocks) {
       block.taint.clear();
       block.boundary = "request";
+      for (record::Slot& slot : block.slots) {
+        slot.trace = {};  // nothing that counts is traced
+      }
     }
   }
   record::Registration& lock = run.registration;

@@ -152,6 +152,7 @@ struct World {
   std::vector<int> looks;
   std::map<std::string, std::string> files;  // "file/NAME" -> digest now
   std::vector<record::Identity> identity;    // of the machine
+  trace::Tracer tracer;
   EarlierBindings earlier;
   std::vector<std::string> known_events;  // heads of the ledger
   record::RunState analysed_state =
