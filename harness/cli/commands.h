@@ -25,6 +25,7 @@ int report_command(const Options& options);
 int beside_command(const Options& options);
 int list_command(const Options& options);
 int show_command(const Options& options);
+int trace_command(const Options& options);
 int verify_command(const Options& options);
 int export_command(const Options& options);
 int explain_command(const Options& options);

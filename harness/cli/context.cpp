@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -10,6 +11,7 @@
 #include "harness/manifest/parse.h"
 #include "harness/record/registration.h"
 #include "harness/store/run_list.h"
+#include "harness/trace/trace_format.h"
 
 namespace abba::cli {
 namespace {
@@ -52,6 +54,15 @@ fs::path own_program() {
 
 fs::path laya_beside_abba() {
   return own_program().parent_path() / "abba-laya";
+}
+
+trace::Tracer tracer_here() {
+  const auto chosen = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+  };
+  return trace::find_tracer(own_program(),
+                            {chosen("ABBA_TRACE_LIBRARY"), chosen(trace::kTraceCuptiVariable)});
 }
 
 run::CommandSources command_sources() {

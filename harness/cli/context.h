@@ -8,6 +8,7 @@
 #include "harness/manifest/project.h"
 #include "harness/record/manifest.h"
 #include "harness/run/arm_command.h"
+#include "harness/trace/tracer.h"
 
 namespace abba::cli {
 
@@ -16,6 +17,9 @@ std::filesystem::path laya_beside_abba();  // may not exist
 
 // What {abba} means, and the embedded engine's worker if it lies beside abba.
 run::CommandSources command_sources();
+
+// The tracer that goes with this program, or what ABBA_TRACE_LIBRARY and ABBA_TRACE_CUPTI name.
+trace::Tracer tracer_here();
 
 struct Loaded {
   record::Manifest manifest;

@@ -137,6 +137,9 @@ class Executor {
     in_.identity.push_back({"harness", "worker cpus", host::cpu_list_text(in_.cpus.worker)});
     in_.identity.insert(in_.identity.end(), found.reference.begin(), found.reference.end());
     in_.private_strings["host"] = host::host_name();
+    if (manifest_.traces.is_object()) {
+      in_.tracer = tracer_here();
+    }
     in_.exploratory = exploratory();
     in_.run_file = fs::relative(fs::absolute(file_), with_.loaded.project.root).string();
     in_.fixed_hashes = fixed_bindings(with_.loaded, with_.lock);

@@ -1,5 +1,5 @@
-// What a person asked for on the command line, as plain data. parse_options.cpp fills it in and is
-// the only file that meets CLI11.
+// What a person asked for on the command line, as plain data. command_line.h declares them to
+// CLI11, parse_options.cpp fills this in.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,9 @@ struct Options {
   bool csv = false;                // export
   bool jsonl = false;              // export
   bool with_private = false;       // export: host names, paths and command lines stay in the bundle
+  std::string arm;                 // trace: A or B, empty = both
+  std::string workload;            // trace: its id, empty = all
+  std::string perfetto;            // trace: the file to write for Perfetto
   std::string table;               // export --csv: which, empty = samples
   std::string lost_event;          // ledger --acknowledge-loss: digits of its digest
   std::string reason;              // withdraw, ledger --acknowledge-loss

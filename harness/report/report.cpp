@@ -16,6 +16,7 @@ Document build(const record::RunRecord& run, const record::Analysis& analysis,
   times_section(source, document);
   parts_section(source, document);
   samples_section(source, document);
+  traces_section(source, document);
   plan_section(source, document);
   outputs_section(source, document);
   workers_section(source, document);

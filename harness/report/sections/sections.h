@@ -23,6 +23,7 @@ void times_section(const Source& source, Document& document);
 void parts_section(const Source& source, Document& document);
 void samples_section(const Source& source, Document& document);
 void outputs_section(const Source& source, Document& document);
+void traces_section(const Source& source, Document& document);
 void workers_section(const Source& source, Document& document);
 void capture_section(const Source& source, Document& document);  // where the manifest asks for it
 void exposure_section(const Source& source, Document& document);
