@@ -29,6 +29,8 @@ for program in abba abba-laya; do
   strip "$out/bin/$program"
 done
 
+"$(dirname "${BASH_SOURCE[0]}")/copy_tracer.sh" "$build" "$out/lib"
+
 # A program of the bundle must find everything without the folders of this build.
 for program in "$out"/bin/*; do
   if ldd "$program" | grep 'not found'; then

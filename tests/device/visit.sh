@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # visit.sh STAGE... : runs a bundle made by make_visit.sh on a machine with a GPU and nothing else of
-# the project. Stages: ops, sanitizer, networks, parity, text, bisector, alone, speed. They run at once (what
-# measures, alone and speed, by itself), each into a log of its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
+# the project. Stages: ops, sanitizer, networks, parity, text, bisector, alone, speed, trace. They run at once (what
+# measures, alone, speed and trace, by itself), each into a log of its own; a table of what failed comes last, and one archive of all logs goes to $OUT (or ./visit_out).
 # VISIT_CONFIGS="tiny student" narrows the networks. Exit 1 if a stage failed. It installs nothing and changes no setting of the GPU.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -131,6 +131,11 @@ run_alone() {
   stage alone 200 "$tests" --gtest_filter="$alone"
 }
 
+run_trace() {
+  stage trace 200 python3 "$bundle/data/tree/tests/device/trace_pass.py" --abba "$bundle/bin/abba" \
+    --laya "$bundle/bin/abba-laya" --keep "$logs/trace"
+}
+
 run_speed() {
   local laya=$bundle/bin/abba-laya english=$ABBA_DEVICE_CHECKPOINTS/english
   local shapes=(--shape 1x48 --shape 1x64 --shape 1x176 --shape 1x512 --shape 4x64 --shape 8x187 --shape 32x512)
@@ -168,7 +173,7 @@ declare -a pids=()
 case " $* " in *networks* | *parity* | *bisector* | *speed*) make_checkpoints ;; esac
 for wanted in "$@"; do
   case "$wanted" in
-    alone | speed)
+    alone | speed | trace)
       [ $# = 1 ] || { echo "visit.sh: $wanted measures: ask for it by itself" >&2; exit 2; }
       ;;
     ops) run_ops ;;
@@ -184,6 +189,7 @@ for wanted in "$@"; do
     alone) run_alone ;;
     bisector) run_bisector ;;
     speed) run_speed ;;
+    trace) run_trace ;;
     ops | sanitizer) ;;
     *) echo "visit.sh: no stage \"$wanted\"" >&2; exit 2 ;;
   esac
