@@ -73,8 +73,20 @@ void add_calls(const TracedSlot& slot, Document& document) {
   }
 }
 
-void add_ranges(const TracedSlot& slot, Document& document) {
+std::string whole(double value) {
+  return fmt::format("{:.0f}", value);
+}
+
+// What is known of how a slot was traced.
+std::string standing_of(const TracedSlot& slot) {
+  return slot.status + " (" + slot.mode + "), CUPTI " + whole(slot.cupti) + "; " +
+         whole(slot.dropped) + " records dropped, " + whole(slot.cut) + " beyond a bound, " +
+         whole(slot.strange) + " without a valid time";
+}
+
+void add_ranges(const TracedSlot& slot, const std::string& fold, Document& document) {
   Table table;
+  table.fold = fold;
   table.head = {"ranges of " + title_of(slot), "a request", "host time", "launches", "kernel time"};
   for (const trace::RangeRow& row : slot.summary.ranges) {
     std::string name;
@@ -188,7 +200,7 @@ void add_trace_overview(const std::vector<TracedSlot>& slots, Document& document
   document.paragraph(
       "Of one request, the median over those traced. A request is the time in which a kernel or a "
       "copy ran, and idle time: before the first of them, between them, after the last. "
-      "`Declared` is what the worker says it launches in the boundary that it counts.");
+      "Declared launches are what the worker says of the boundary that it counts.");
 }
 
 void add_trace_kernels(const TracedSlot& slot, std::size_t most, Document& document) {
@@ -261,19 +273,36 @@ void add_trace_differences(const std::vector<TracedSlot>& slots, std::size_t mos
   }
 }
 
+void add_trace_standing(const record::RunRecord& run, const std::vector<TracedSlot>& slots,
+                        Document& document) {
+  const auto& bindings = run.bindings;
+  const auto driver = std::find_if(bindings.begin(), bindings.end(),
+                                   [](const auto& b) { return b.name == "device/driver"; });
+  Bullets bullets;
+  for (const TracedSlot& slot : slots) {
+    bullets.items.push_back({strong(title_of(slot)), plain(": " + standing_of(slot))});
+  }
+  if (driver != bindings.end()) {
+    bullets.items.push_back({plain("driver " + driver->value)});
+  }
+  document.add(std::move(bullets));
+}
+
+void add_trace_ranges(const TracedSlot& slot, Document& document) {
+  add_ranges(slot, "Ranges of " + title_of(slot), document);
+}
+
 std::string traces_markdown(const record::RunRecord& run, const std::vector<TracedSlot>& slots) {
   Document document;
   document.title = "Traces of " + run.run_id;
+  add_trace_standing(run, slots, document);
   add_trace_overview(slots, document);
   for (const TracedSlot& slot : slots) {
     document.heading(title_of(slot));
-    document.paragraph(slot.status + "; " + slot.mode + "; CUPTI " + number(slot.cupti) + "; " +
-                       number(slot.dropped) + " records dropped, " + number(slot.cut) +
-                       " beyond a bound, " + number(slot.strange) + " without a valid time");
     add_trace_kernels(slot, kAll, document);
     add_copies(slot, document);
     add_calls(slot, document);
-    add_ranges(slot, document);
+    add_ranges(slot, "", document);
   }
   document.heading("Differences");
   add_trace_differences(slots, kAll, document);

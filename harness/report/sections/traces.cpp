@@ -25,9 +25,11 @@ void traces_section(const Source& source, Document& document) {
       "Recorded after everything was measured, in workers of their own with a tracer in them. It "
       "slows what it records (the ratio says how much), so counts and shares are to be read, not "
       "times; nothing here enters a verdict.");
+  add_trace_standing(source.run, slots, document);
   add_trace_overview(slots, document);
   for (const trace::TracedSlot& slot : slots) {
     add_trace_kernels(slot, kKernels, document);
+    add_trace_ranges(slot, document);
   }
   add_trace_differences(slots, kDifferences, document);
 }
