@@ -151,7 +151,6 @@ class Collector {
     writer_.info(kInfoMode, kMode);
     writer_.info(kInfoCupti, std::to_string(version));
     writer_.info(kInfoBuffer, std::to_string(kTraceBufferBytes));
-    pair_once();
   }
 
   void end(CUptiResult flushed, std::size_t dropped) {
@@ -202,15 +201,12 @@ class Collector {
     }
   }
 
+  // The first pair too: begin() runs inside of the driver's initialization, where nothing may wait.
   void pair_clocks() {
-    for (;;) {
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        if (wake_.wait_for(lock, kClockPeriod, [this] { return stop_; })) {
-          return;
-        }
-      }
+    for (bool stop = false; !stop;) {
       pair_once();
+      std::unique_lock<std::mutex> lock(mutex_);
+      stop = wake_.wait_for(lock, kClockPeriod, [this] { return stop_; });
     }
   }
 
