@@ -59,12 +59,15 @@ def check_slot(findings, slot):
     where = f"{slot['workload']}, arm {slot['arm']}"
     typical, kernels = slot["typical_request"], slot["kernels"]
     launches = sum(row["count"] for row in kernels)
+    # A product that the library splits along K ends with a kernel of its own, which counts as part of the one launch.
+    own = launches - sum(row["count"] for row in kernels if "splitk" in row["name"].lower() and "reduce" in row["name"].lower())
     findings.demand(slot["status"] == "complete", f"{where}: {slot['status']}")
     findings.demand(slot["requests"] == 8, f"{where}: {slot['requests']} requests of 8 have their rows")
     findings.demand(slot["declared_launches"] > 10, f"{where}: the worker declares {slot['declared_launches']} launches")
-    findings.demand(launches == 8 * slot["declared_launches"],
-                    f"{where}: {launches} launches in 8 requests, declared are {slot['declared_launches']} in each")
-    findings.demand(typical["launches"] == slot["declared_launches"], f"{where}: {typical['launches']} launches")
+    findings.demand(own == 8 * slot["declared_launches"],
+                    f"{where}: {own} launches in 8 requests, declared are {slot['declared_launches']} in each: "
+                    f"{[(row['name'], row['count']) for row in kernels]}")
+    findings.demand(8 * typical["launches"] == launches, f"{where}: {typical['launches']} launches in the middle request")
     findings.demand(abs(sum(row["share"] for row in kernels) - 1) < 1e-9, f"{where}: shares do not add up to 1")
     findings.demand(0 < typical["kernels_ns"] < typical["wall_ns"],
                     f"{where}: {typical['kernels_ns']} ns of kernels in {typical['wall_ns']} ns")

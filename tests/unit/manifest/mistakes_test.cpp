@@ -166,6 +166,10 @@ const Bad kBadSubject[] = {
      "/outputs/reference/limits", "missing", "for the stages to compare"},
     {"trace_of_nothing", R"("id": "nine")", R"("id": "nine", "traces": {"workloads": ["w9"]})",
      "/traces/workloads/0", "unknown-name", "w1"},
+    {"traced_requests", R"("id": "nine")", R"("id": "nine", "traces": {"requests": 0})",
+     "/traces/requests", "out-of-range", "a whole number from 1 to 1000"},
+    {"captured_requests", R"("id": "nine")", R"("id": "nine", "graph_capture": {"requests": 5})",
+     "/graph_capture/requests", "unknown-key", "arms"},
 };
 
 std::string name_of(const ::testing::TestParamInfo<Bad>& each) {

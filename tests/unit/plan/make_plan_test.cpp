@@ -146,6 +146,24 @@ std::vector<std::string> rounds(const record::Plan& plan) {
   return orders;
 }
 
+TEST(MakePlan, a_trace_pass_follows_the_graph_capture_pass_with_counts_of_its_own) {
+  auto manifest = manifest_of(record::Order::kAbbaBaab, 2, 2, 1);
+  manifest.graph_capture = base::Json::object();
+  const auto without = text_of(make_plan(manifest));
+  manifest.traces = base::parse_json(R"({"arms": ["B"], "requests": 7.0})", "");
+  auto plan = make_plan(manifest);
+  const record::PlannedPass traced = plan.passes.back();
+  EXPECT_EQ(traced.phase, record::Phase::kTrace);
+  EXPECT_EQ(traced.start_order, "B");
+  EXPECT_EQ(traced.blocks.size(), manifest.workloads.size());
+  plan.passes.pop_back();
+  EXPECT_EQ(text_of(plan), without);
+  const auto counts = trace_counts(manifest, "p");
+  EXPECT_EQ(counts.workload, "p");
+  EXPECT_EQ(counts.warmup, record::kDefaultTraceWarmup);
+  EXPECT_EQ(counts.requests, 7);
+}
+
 TEST(MakePlan, workloads_take_turns_in_the_order_asked_for) {
   auto manifest = manifest_of(record::Order::kAbbaBaab, 3, 2, 1);
   manifest.protocol.workload_order = record::WorkloadOrder::kFixed;
