@@ -1,12 +1,13 @@
 """A trace pass from the manifest to the report, by a worker that traces itself."""
 
 import json
+import pathlib
 import sqlite3
 import sys
 import unittest
 import zipfile
 
-from project import ENVIRONMENT, SOURCE, ProjectTest, sleepy_manifest
+from project import ABBA, ENVIRONMENT, SOURCE, ProjectTest, sleepy_manifest
 
 TRACED = SOURCE / "tests/integration/workers/traced.py"
 
@@ -154,6 +155,19 @@ class Trace(ProjectTest):
                                  {"A": "complete", "B": "incomplete"})
                 self.doCleanups()
                 self.setUp()
+
+    def test_the_real_tracer_without_cupti_says_so_and_harms_nothing(self):
+        library = pathlib.Path(ABBA).parent.parent / "lib/libabba_trace.so"
+        if not library.exists():
+            self.skipTest("this build has no tracer: no CUDA toolkit")
+        self.set_variable("ABBA_TRACE_LIBRARY", str(library))  # CUPTI stays the empty file
+        file = self.run_traced(settings={"fault": "real"})
+        self.assertIn("CUPTI cannot be loaded", self.notes(file, "N076")[0][1])
+        self.assertEqual(len(self.notes(file, "N075")), 2)  # both workloads of arm B
+        self.assertEqual({slot["arm"]: slot["status"] for slot in self.traces(file)},
+                         {"A": "complete", "B": "incomplete"})
+        self.assertEqual(self.query(file, "SELECT exit_code FROM worker WHERE pass = -2"), [(0,), (0,)])
+        self.abba("verify", file)
 
     def test_too_many_rows_keep_the_first_requests_whole(self):
         # Each request has 3 * 3000 kernels and calls and some more in A.

@@ -4,6 +4,7 @@ The format is written down here a second time, from the words of harness/trace/t
 """
 
 import atexit
+import ctypes
 import os
 import struct
 import sys
@@ -84,7 +85,9 @@ class Traced(abba_worker.Worker):
         self.range = settings.get("range", "layer").replace("~", "/home/someone")
         self.correlation = 0
         path = os.environ.get("ABBA_TRACE_FILE", "")
-        self.trace = TraceFile(path) if path and self.fault != "nothing" else None
+        if path and self.fault == "real":  # what the CUDA driver does at first use
+            ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+        self.trace = TraceFile(path) if path and self.fault not in ("nothing", "real") else None
         if self.trace:
             for variable in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"):
                 assert os.path.isfile(os.environ[variable]), variable

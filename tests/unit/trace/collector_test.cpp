@@ -151,13 +151,14 @@ TEST(TraceLibrary, ExportsItsOneSymbolAndDoesNoHarmUnasked) {
   dlclose(library);
 }
 
-// With the real CUPTI where there is one; what a machine without a GPU cannot give it says.
+// Whatever CUPTI this machine has is left out: what it does at exit is not ours to test.
 TEST(TraceLibrary, EndsItsFileWhenTheProcessExits) {
   const base::TemporaryFolder folder;
   const std::string path = folder.file("t.trace");
   const pid_t child = fork();
   if (child == 0) {
     setenv(kTraceFileVariable, path.c_str(), 1);
+    setenv(kTraceCuptiVariable, "/nowhere/libcupti.so", 1);
     auto* initialize = reinterpret_cast<int (*)()>(
         dlsym(dlopen(ABBA_TRACE_LIBRARY, RTLD_NOW), "InitializeInjection"));
     std::_Exit(initialize == nullptr ? 7 : (initialize(), std::exit(0), 0));
@@ -168,7 +169,7 @@ TEST(TraceLibrary, EndsItsFileWhenTheProcessExits) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   const TraceFile file = read_trace_file(path);
   EXPECT_TRUE(file.complete);
-  EXPECT_EQ(file.info.count(kInfoStatus), 1U);
+  EXPECT_NE(lack_of(file).find("/nowhere/libcupti.so"), std::string::npos);
 }
 
 }  // namespace
