@@ -22,7 +22,7 @@ bool is_planned(const record::PlannedPass& planned, const record::Block& block) 
 
 // Of an arm that had no part in the pass, in whole or from some workload on: see `abba explain`.
 constexpr std::string_view kExcuses[] = {record::kLaterPassUnable, record::kLaterPassFailed,
-                                          record::kNothingTraced};
+                                         record::kNothingTraced};
 
 bool is_timed_elsewhere(const record::RunRecord& run, std::int64_t worker) {
   for (const record::Pass& pass : run.passes) {

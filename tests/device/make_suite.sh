@@ -15,6 +15,7 @@ cd "$root"
 find "$build" \( -name CTestTestfile.cmake -o -name '*_include*.cmake' -o -name '*_tests.cmake' \
   -o \( -type f -perm -u+x ! -name 'bench_*' ! -name abba_simulate ! -path '*/CMakeFiles/*' \) \) \
   ! -path '*/CMakeFiles/*' -print0 | xargs -0 cp --parents -t "$out"
+experiments/copy_tracer.sh "$build" "$out/$build/lib"
 echo "$root" >"$out/root"
 git rev-parse HEAD >"$out/commit"
 git status --porcelain --untracked-files=no >>"$out/commit"

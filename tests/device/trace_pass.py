@@ -119,9 +119,10 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     abba, laya = options.abba.resolve(), options.laya.resolve()
-    doctor = subprocess.run([laya, "doctor"], capture_output=True, text=True, check=True).stdout
-    if "cuda: unavailable" in doctor:
-        print(f"no GPU to trace: {doctor.strip()}")
+    doctor = subprocess.run([laya, "doctor", "--json"], capture_output=True, text=True, check=True).stdout
+    cuda = json.loads(doctor)["cuda"]
+    if not cuda["available"]:
+        print(f"no GPU to trace: {cuda['reason']}")
         sys.exit(1 if os.environ.get("ABBA_REQUIRE_CUDA") == "1" else 77)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
