@@ -191,8 +191,8 @@ TEST(Documents, show_warm_up_and_capture_costs_where_they_were_asked_for) {
   const std::string text = markdown_of(run);
   EXPECT_NE(text.find("## Warm-up and capture costs"), std::string::npos);
   for (const char* row :
-       {"| small | A | [8,128] | 9.000 ms | 2 runs, 3.000 ms | – | – | – | – | – | – |",
-        "| small | B | [8,128] | 9.100 ms | 1 run, 1.500 ms | 2.000 ms | 1.000 ms | 600.0 µs | "
+       {"| small | A | \\[8,128\\] | 9.000 ms | 2 runs, 3.000 ms | – | – | – | – | – | – |",
+        "| small | B | \\[8,128\\] | 9.100 ms | 1 run, 1.500 ms | 2.000 ms | 1.000 ms | 600.0 µs | "
         "1.400 ms | 31 | 2,097,152 |",
         "| large | A | not answered, see the doubts | – |"}) {
     EXPECT_NE(text.find(row), std::string::npos) << row << "\n" << text;
