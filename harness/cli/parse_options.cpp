@@ -194,7 +194,7 @@ class CommandLine {
     CLI::App* calibrate = with_manifest(
         "calibrate", "measure the harness itself on this machine",
         "Takes an A/A manifest of one workload under standard. Runs it as it is and with effects\n"
-        "that workers inject, into results/calibration/CLASS/, relabels stored passes, writes a\n"
+        "that workers inject, into results/calibration/CLASS/ID/, relabels stored passes, writes a\n"
         "record that reports cite; if stopped it goes on (exit 6: runs are missing, 7: fails).");
     calibrate->add_flag("--quick", options_.quick,
                         "few runs, kept in .abba/, that no report cites: to "
