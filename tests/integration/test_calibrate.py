@@ -78,9 +78,9 @@ class Calibrate(ProjectTest):
         digest = hashlib.sha256(records[0].read_bytes()).hexdigest()
         self.assertIn(f"record {digest[:12]}, 0 days old", self.abba("report", later).stdout)
         # A machine that was calibrated with two kinds of load has two records to cite.
-        shutil.copytree(folder / "calibration", folder / "another")
+        shutil.copytree(folder / "calibration", folder / "second")
         self.assertRegex(self.abba("report", later).stdout,
-                         rf"(?s)record {digest[:12]}.*By another: .*record {digest[:12]}")
+                         rf"(?s)record {digest[:12]}.*By second: .*record {digest[:12]}")
         self.assertIn("N090: no calibration record", self.abba("report", earlier).stdout,
                       "a report does not change because a record came later")
         self.assertNotIn("calibration", self.abba("list").stdout)
