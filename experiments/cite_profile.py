@@ -6,6 +6,7 @@ hook12_student.json. Each manifest gets one line "evidence": {run, row, share}: 
 profile, row the rows its factor can touch, share what they take of the measured request. Run it before
 `abba register`: a registered manifest may not change, unless --supersede says that it will be registered again."""
 
+import argparse
 import hashlib
 import json
 import pathlib
@@ -44,14 +45,14 @@ def evidence(folder, profile, ops):
 
 
 def main():
-    words = sys.argv[1:]
-    supersede = "--supersede" in words
-    words = [word for word in words if word != "--supersede"]
-    folder = pathlib.Path(words[0]) if words else ROOT / "reports/baseline_profile_h200"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--supersede", action="store_true")
+    parser.add_argument("folder", nargs="?", type=pathlib.Path, default=ROOT / "reports/baseline_profile_h200")
+    options = parser.parse_args()
     for name, (profile, ops) in CITED.items():
-        line = f'  "evidence": {json.dumps(evidence(folder, profile, ops))},\n'
+        line = f'  "evidence": {json.dumps(evidence(options.folder, profile, ops))},\n'
         for file in (ROOT / "manifests" / f"{name}.json", ROOT / "manifests" / f"{name}_standard.json"):
-            if not supersede and file.with_name(file.stem + ".lock.json").exists():
+            if not options.supersede and file.with_name(file.stem + ".lock.json").exists():
                 sys.exit(f"cite_profile: {file.name} is registered already and may not change")
             text = re.sub(r'^  "evidence": .*\n', "", file.read_text(), flags=re.M)
             text = re.sub(r'^(  "prior_data": .*\n)', lambda m: m.group(1) + line, text, flags=re.M)

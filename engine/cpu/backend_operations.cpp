@@ -246,6 +246,13 @@ void CpuBackend::matmul(ops::MatmulId id, ConstView x, View y) {
 
 void CpuBackend::add_bias(const ops::BiasProblem& problem, ops::WeightId bias, View y) {
   ABBA_CHECK(problem.variant != ops::BiasVariant::kEpilogue && bias.is_valid());
+  if (!y.is_contiguous()) {  // row after row: the model's own y is contiguous always
+    ABBA_CHECK(y.rows() == problem.rows && y.columns() == problem.columns);
+    ops::BiasProblem one_row = problem;
+    one_row.rows = 1;
+    for (std::int64_t r = 0; r < problem.rows; ++r) add_bias(one_row, bias, y.slice_rows(r, 1));
+    return;
+  }
   const std::int64_t count = problem.rows * problem.columns;
   const bool is_flat = problem.variant == ops::BiasVariant::kStridedDiv64;
   with_act([&](const auto& kernels, auto value) {

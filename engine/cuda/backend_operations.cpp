@@ -11,6 +11,7 @@
 #include "engine/cuda/kernels/geglu.h"
 #include "engine/cuda/kernels/layer_norm.h"
 #include "engine/cuda/kernels/rope.h"
+#include "engine/cuda/kernels/strided_bias.h"
 #include "engine/cuda/kernels/transpose_heads.h"
 #include "engine/cuda/kernels/type_embedding.h"
 #include "engine/cuda/range.h"
@@ -118,8 +119,12 @@ void CudaBackend::add_bias(const ops::BiasProblem& problem, ops::WeightId bias, 
   const Range range("add_bias");
   const Weight& vector = weight(bias, WeightKind::kVector);
   ABBA_CHECK(vector.shape.element_count() == problem.columns && vector.rounded != nullptr);
-  launch_bias(problem, vector.rounded, write_act(y, problem.rows * problem.columns, act()),
-              context());
+  if (y.is_contiguous()) {
+    return launch_bias(problem, vector.rounded, write_act(y, problem.rows * problem.columns, act()),
+                       context());
+  }
+  ABBA_CHECK(y.rows() == problem.rows && y.columns() == problem.columns && y.dtype() == act());
+  launch_strided_bias(problem, vector.rounded, y.data(), y.row_stride(), context());
 }
 
 void CudaBackend::geglu(const ops::GegluProblem& problem, ConstView u, View g) {

@@ -121,7 +121,8 @@ class Backend {
   // before the next synchronize(), which waits for it. false where nothing is queued, as on a CPU.
   virtual bool spin_before_wait(std::int64_t /*ns*/) { return false; }
 
-  // ---- operations; see the problem structs for formulas, shapes and types.
+  // ---- operations; see the problem structs for formulas, shapes and types. Views are contiguous;
+  // the rows of add_bias's y may lie apart: the same bits, and what lies between stays.
   virtual void embed_norm(const EmbedNormProblem& problem, WeightId table, WeightId gain,
                           tensor::ConstView ids, tensor::View residual, tensor::View normed) = 0;
   virtual void layer_norm(const NormProblem& problem, WeightId gain, WeightId bias,

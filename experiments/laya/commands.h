@@ -37,7 +37,7 @@ bool compare_reference(const CompareReference& options);
 
 // A network on a GPU with its plans made.
 struct PlannedNetwork {
-  std::string checkpoint;           // may be empty for doctor
+  std::string checkpoint;
   std::vector<std::string> shapes;  // "1x48"
   int device = 0;
 };
@@ -65,7 +65,11 @@ ShapeText read_shape(const std::string& text);
 void gemm_pin(const PlannedNetwork& options);
 // What each backend would run on, or why it cannot; with a checkpoint also the device memory it
 // takes with the shapes planned.
-void doctor(const PlannedNetwork& options);
+struct Doctor {
+  PlannedNetwork network;  // its checkpoint may be empty
+  bool json = false;       // one object for programs: backends_json(), and "memory" of the network
+};
+void doctor(const Doctor& options);
 
 // Where the time of a request goes, op by op: prints a table and writes OUT.json and OUT.md.
 struct ProfileOptions {

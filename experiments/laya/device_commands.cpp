@@ -6,6 +6,7 @@
 #include "engine/model/network.h"
 #include "experiments/laya/commands.h"
 #include "experiments/laya/engine_backend.h"
+#include "experiments/laya/terminal.h"
 
 namespace abba::laya {
 ShapeText read_shape(const std::string& text) {
@@ -46,12 +47,16 @@ void gemm_pin(const PlannedNetwork& options) {
   with_network(options, [](const ops::Backend& backend) { print_pinned_rows(backend); });
 }
 
-void doctor(const PlannedNetwork& options) {
-  std::fputs(backends_text().c_str(), stdout);
-  if (options.checkpoint.empty()) return;
-  with_network(options, [](const ops::Backend& backend) {
-    std::fputs(memory_text(backend).c_str(), stdout);
-  });
+void doctor(const Doctor& options) {
+  base::Json found = backends_json();
+  if (!options.json) std::fputs(backends_text(found).c_str(), stdout);
+  if (!options.network.checkpoint.empty()) {
+    with_network(options.network, [&](const ops::Backend& backend) {
+      if (!options.json) std::fputs(memory_text(backend).c_str(), stdout);
+      found.set("memory", report_json(backend));
+    });
+  }
+  if (options.json) print_out(found.dump_pretty());
 }
 
 }  // namespace abba::laya

@@ -58,11 +58,8 @@ std::vector<ProvedLevel> prove_cuda(const EngineSettings& settings, std::int64_t
   return levels;
 }
 
-Json cuda_json(const EngineSettings& settings) {
-  const cuda::DeviceAnswer answer = cuda::find_device(settings.device, visible_devices());
-  const cuda::DeviceInfo& info = answer.info;
-  return Json::object({{"kind", "cuda"},
-                       {"name", info.name},
+Json json_of(const cuda::DeviceInfo& info) {
+  return Json::object({{"name", info.name},
                        {"uuid", info.uuid},
                        {"pci", info.pci_id},
                        {"compute_capability", info.compute_capability},
@@ -70,6 +67,29 @@ Json cuda_json(const EngineSettings& settings) {
                        {"memory_bytes", static_cast<std::int64_t>(info.memory_bytes)},
                        {"driver_cuda", info.driver_version},
                        {"runtime_cuda", info.runtime_version}});
+}
+
+Json with_first(std::string_view key, Json value, const Json& rest) {
+  Json all;
+  all.set(key, std::move(value));
+  for (const auto& [name, member] : rest.as_object()) all.set(name, member);
+  return all;
+}
+
+Json cuda_json(const EngineSettings& settings) {
+  return with_first("kind", "cuda",
+                    json_of(cuda::find_device(settings.device, visible_devices()).info));
+}
+
+Json cuda_found() {
+  const cuda::DeviceAnswer answer = cuda::find_device(0, visible_devices());
+  const cuda::DeviceInfo& info = answer.info;
+  if (!answer.unavailable.empty()) {
+    return Json::object({{"available", false}, {"reason", answer.unavailable}});
+  }
+  Json found = with_first("available", true, json_of(info));
+  found.set("memory_used_bytes", static_cast<std::int64_t>(info.memory_bytes - info.free_bytes));
+  return found;
 }
 
 DeviceTimer cuda_timer(ops::Backend& backend) {
@@ -128,19 +148,6 @@ void print_cuda_rows(const ops::Backend& backend) {
   });
 }
 
-std::string cuda_text() {
-  const cuda::DeviceAnswer answer = cuda::find_device(0, visible_devices());
-  const cuda::DeviceInfo& info = answer.info;
-  if (!answer.unavailable.empty()) return "unavailable: " + answer.unavailable;
-  const std::size_t used = info.memory_bytes - info.free_bytes;
-  return info.name + " " + info.uuid + " at " + info.pci_id + ", sm_" +
-         std::to_string(info.compute_capability) + ", " + std::to_string(info.sm_count) +
-         " SMs, memory " + std::to_string(used >> 20U) + " of " +
-         std::to_string(info.memory_bytes >> 20U) + " MiB in use, driver speaks CUDA " +
-         std::to_string(info.driver_version / 1000) + "." +
-         std::to_string(info.driver_version % 1000 / 10);
-}
-
 #else
 
 constexpr const char* kWithout = "this program was built without a CUDA toolkit";
@@ -174,11 +181,25 @@ void print_cuda_rows(const ops::Backend&) {
 std::string cuda_memory_text(const ops::Backend&) {
   refuse_cuda();
 }
-std::string cuda_text() {
-  return std::string("unavailable: ") + kWithout;
+Json cuda_found() {
+  return Json::object({{"available", false}, {"reason", kWithout}});
 }
 
 #endif
+
+std::string cuda_text(const Json& found) {
+  if (!found.get_bool("available", "cuda")) {
+    return "unavailable: " + found.text_or_empty("reason");
+  }
+  const auto number = [&](const char* key) { return found.get_int(key, "cuda"); };
+  const auto mib = [&](const char* key) { return std::to_string(number(key) >> 20U); };
+  return found.text_or_empty("name") + " " + found.text_or_empty("uuid") + " at " +
+         found.text_or_empty("pci") + ", sm_" + std::to_string(number("compute_capability")) +
+         ", " + std::to_string(number("sm_count")) + " SMs, memory " + mib("memory_used_bytes") +
+         " of " + mib("memory_bytes") + " MiB in use, driver speaks CUDA " +
+         std::to_string(number("driver_cuda") / 1000) + "." +
+         std::to_string(number("driver_cuda") % 1000 / 10);
+}
 
 }  // namespace
 
@@ -229,10 +250,21 @@ void print_pinned_rows(const ops::Backend& backend) {
   print_cuda_rows(backend);
 }
 
-std::string backends_text() {
+base::Json backends_json() {
   const cpu::Description machine = cpu::describe();
-  return "cpu:  " + machine.isa + ", " + machine.library + ", product " + machine.product +
-         "\ncuda: " + cuda_text() + "\n";
+  return Json::object({{"schema", "abba-laya.doctor/1"},
+                       {"cpu", Json::object({{"available", true},
+                                             {"isa", machine.isa},
+                                             {"library", machine.library},
+                                             {"product", machine.product}})},
+                       {"cuda", cuda_found()}});
+}
+
+std::string backends_text(const base::Json& backends) {
+  const Json& machine = backends.at("cpu");
+  return "cpu:  " + machine.text_or_empty("isa") + ", " + machine.text_or_empty("library") +
+         ", product " + machine.text_or_empty("product") +
+         "\ncuda: " + cuda_text(backends.at("cuda")) + "\n";
 }
 
 }  // namespace abba::laya

@@ -57,7 +57,11 @@ void print_pinned_rows(const ops::Backend& backend);
 // The same for people: "device memory: 842 MiB of weights, ..."; empty for the CPU.
 std::string memory_text(const ops::Backend& backend);
 
-// One line for people about each backend of this program: what it would run on, or why it cannot.
-std::string backends_text();
+// What each backend of this program would run on, or why it cannot ("available": false with a
+// "reason"): {"schema", "cpu": {...}, "cuda": {...}}; memory in bytes, CUDA versions as the driver
+// gives them (13000).
+base::Json backends_json();
+// The same for people, one line a backend.
+std::string backends_text(const base::Json& backends);
 
 }  // namespace abba::laya

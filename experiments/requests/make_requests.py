@@ -8,6 +8,7 @@ lengths of them. Usage:
 
     make_requests.py [--check]      writes beside this file, or compares and exits 1 on a difference
 """
+import argparse
 import json
 import os
 import sys
@@ -35,7 +36,10 @@ def requests():
 
 
 def main():
-    check, different = "--check" in sys.argv[1:], []
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
+    check, different = parser.parse_args().check, []
     for name, request in requests().items():
         path = os.path.join(HERE, name + ".json")
         text = json.dumps(request, ensure_ascii=False, indent=1) + "\n"

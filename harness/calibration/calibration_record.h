@@ -1,5 +1,6 @@
 // The calibration record: what one machine class's calibration found, as JSON "abba.calibration/1".
-// Lies at results/calibration/CLASS/UTC.json beside the run files that back it; never overwritten.
+// Lies at results/calibration/CLASS/MANIFEST/UTC.json beside the run files that back it; never
+// overwritten.
 #pragma once
 
 #include <string>

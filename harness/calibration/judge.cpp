@@ -11,6 +11,7 @@
 #include "harness/stats/analyze.h"
 #include "harness/stats/estimators.h"
 #include "harness/stats/measured.h"
+#include "harness/stats/notes.h"
 
 namespace abba::calibration {
 namespace {
@@ -134,10 +135,11 @@ class EqualRuns {
                  runs,
                  0,
                  0};
+    const std::string reason = std::string(stats::kExposureDiffers) + ": SM clock";
     const auto invalid_for_clock = [&](const RunRecord& run, double fraction) {
       const auto judged =
           judge_at_looks(with_clock_drop(run, 'B', fraction), looks_, Claim::kEquivalent, false);
-      return judged.word == Word::kInvalid && judged.reason.rfind("N025: SM clock", 0) == 0;
+      return judged.word == Word::kInvalid && judged.reason.starts_with(reason);
     };
     for (const RunRecord& run : stored_.runs) {
       fallen.count += invalid_for_clock(run, kClockDrop);

@@ -76,8 +76,9 @@ class Calibration {
     with_.on_device = loaded_.manifest.device.wanted != "none";
     class_ = machine_class_of(options.machine_class, loaded_.manifest.device);
     // A quick one shows that the machinery works and is no record that a report may cite.
-    folder_ = options.quick ? loaded_.project.root / ".abba" / "calibration" / class_
-                            : calibration_folder(loaded_.project, class_);
+    folder_ = (options.quick ? loaded_.project.root / ".abba" / "calibration" / class_
+                             : calibration_folder(loaded_.project, class_)) /
+              loaded_.manifest.id;
   }
 
   int run() {

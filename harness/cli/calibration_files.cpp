@@ -8,10 +8,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/sha256.h"
-#include "harness/calibration/calibration_notes.h"
 #include "harness/calibration/machine_class.h"
 #include "harness/host/device_probe.h"
 #include "harness/host/identity.h"
+#include "harness/record/calibration_notes.h"
 #include "harness/report/format.h"
 
 namespace abba::cli {
@@ -27,12 +27,29 @@ std::optional<calibration::Citation> newest_before(const fs::path& folder, const
   std::optional<calibration::Citation> newest;
   for (const fs::path& file : record_files(folder)) {
     auto found = calibration::citation(base::parse_json_file(file.string()), file.string());
-    if (found.utc <= utc && (!newest || newest->utc < found.utc)) {
+    // Not of the same second: it may have come after the run began.
+    if (found.utc < utc && (!newest || newest->utc < found.utc)) {
       found.digest = base::sha256_file(file);
       newest = std::move(found);
     }
   }
   return newest;
+}
+
+std::string citation_text(const calibration::Citation& found, const std::string& machine_class,
+                          const std::string& started_utc) {
+  const std::int64_t days = std::max<std::int64_t>(
+      0, (report::unix_seconds(started_utc) - report::unix_seconds(found.utc)) / kSecondsOfADay);
+  std::string text =
+      fmt::format("{} ({}, record {}, {} old when the run began)", found.sentence, machine_class,
+                  found.digest.substr(0, kShownDigits), report::counted(days, "day"));
+  if (!found.holds) {
+    text += fmt::format("; {}: that calibration did not hold", record::kFailedCalibration);
+  }
+  if (days > kStaleDays) {
+    text += fmt::format("; {}: that is more than {} days", record::kStaleCalibration, kStaleDays);
+  }
+  return text;
 }
 
 }  // namespace
@@ -69,6 +86,18 @@ fs::path calibration_folder(const manifest::Project& project, const std::string&
   return project.root / "results" / "calibration" / machine_class;
 }
 
+std::vector<fs::path> folders_of_manifests(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_directory(error)) {
+      folders.push_back(it->path());
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
 std::vector<fs::path> record_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -83,21 +112,12 @@ std::vector<fs::path> record_files(const fs::path& folder) {
 
 std::string calibration_text(const record::RunRecord& run, const manifest::Project& project) {
   const std::string name = calibration::machine_class(run.identity);
-  const auto found = newest_before(calibration_folder(project, name), run.started_utc);
-  if (!found) {
-    return "";
-  }
-  const std::int64_t days = std::max<std::int64_t>(
-      0,
-      (report::unix_seconds(run.started_utc) - report::unix_seconds(found->utc)) / kSecondsOfADay);
-  std::string text =
-      fmt::format("{} ({}, record {}, {} old when the run began)", found->sentence, name,
-                  found->digest.substr(0, kShownDigits), report::counted(days, "day"));
-  if (!found->holds) {
-    text += fmt::format("; {}: that calibration did not hold", calibration::kFailedRecord);
-  }
-  if (days > kStaleDays) {
-    text += fmt::format("; {}: that is more than {} days", calibration::kStaleRecord, kStaleDays);
+  std::string text;
+  for (const fs::path& folder : folders_of_manifests(calibration_folder(project, name))) {
+    if (const auto found = newest_before(folder, run.started_utc)) {
+      text += (text.empty() ? "" : ". By " + folder.filename().string() + ": ") +
+              citation_text(*found, name, run.started_utc);
+    }
   }
   return text;
 }

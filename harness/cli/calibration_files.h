@@ -1,5 +1,6 @@
-// Where calibrations lie and what the newest one says: results/calibration/CLASS/, with a folder of
-// run files for each series and one record file for each time that a calibration was concluded.
+// Where calibrations lie and what the newest ones say: results/calibration/CLASS/MANIFEST/, with a
+// folder of run files for each series and one record file for each time that a calibration was
+// concluded. A machine has one for each kind of load that it was calibrated with.
 #pragma once
 
 #include <filesystem>
@@ -24,12 +25,17 @@ std::string machine_class_of(const std::string& named, const record::DeviceWish&
 std::filesystem::path calibration_folder(const manifest::Project& project,
                                          const std::string& machine_class);
 
+// The folders of manifests in a class's folder, in the order of their names; none if it is not
+// there.
+std::vector<std::filesystem::path> folders_of_manifests(const std::filesystem::path& folder);
+
 // Record files of a folder, oldest first.
 std::vector<std::filesystem::path> record_files(const std::filesystem::path& folder);
 
-// What the report of `run` says about calibration: the newest record of the run's machine class
-// that was there when the run began (so that a report stays the same when a later record comes),
-// its digest and age, with N090, N091 or N092 where there is reason to doubt.
+// What the report of `run` says about calibration: of each manifest that the run's machine class
+// was calibrated with the newest record that was there when the run began (so that a report stays
+// the same when a later record comes), its digest and age, with N091 or N092 where there is reason
+// to doubt. Empty without a record.
 std::string calibration_text(const record::RunRecord& run, const manifest::Project& project);
 
 }  // namespace abba::cli

@@ -226,30 +226,30 @@ int build_command(const Options& options) {
 namespace {
 
 // What other events or run files name and the ledger lacks.
-std::vector<std::string> missing_digests(const manifest::LedgerReading& ledger,
-                                         const manifest::Project& project) {
-  std::vector<std::string> digests = ledger.missing;
+std::vector<manifest::MissingEvent> all_missing(const manifest::LedgerReading& ledger,
+                                                const manifest::Project& project) {
+  std::vector<manifest::MissingEvent> missing = ledger.missing;
   store::ReadOptions quick;
   quick.samples = quick.environment = quick.check = false;
   for (const auto& file : run_files(project, "", false)) {
     try {
       const auto run = store::read_run(file.string(), quick);
       for (const auto& event : manifest::missing_events(ledger, run.bindings)) {
-        digests.push_back(event.value);
+        missing.push_back({event.value, manifest::event_kind(event)});
       }
     } catch (const Error& error) {
       complain(shown_path(file, project) + " is passed over: " + error.message());
     }
   }
-  return digests;
+  return missing;
 }
 
 void acknowledge_loss(const Options& options, const manifest::Project& project) {
   const auto folder = manifest::ledger_folder(project);
   host::SystemClock clock;
-  const auto event = manifest::acknowledge_loss(
-      folder, options.lost_event, missing_digests(manifest::read_ledger(folder), project),
-      options.reason, clock.utc_seconds());
+  const auto event = manifest::acknowledge_loss(folder, options.lost_event,
+                                                all_missing(manifest::read_ledger(folder), project),
+                                                options.reason, clock.utc_seconds());
   print("acknowledged: " + event.file + "\n");
 }
 

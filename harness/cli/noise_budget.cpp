@@ -14,6 +14,7 @@
 #include "harness/stats/power.h"
 #include "harness/stats/same_hash.h"
 #include "harness/store/run_file.h"
+#include "harness/store/run_list.h"
 
 namespace abba::cli {
 namespace {
@@ -35,8 +36,10 @@ NoiseBudget noise_budget(const manifest::Project& project, const std::string& ma
   NoiseBudget budget;
   budget.machine_class = machine_class;
   std::vector<fs::path> files = run_files(project, "", false);
-  const auto calibrations = run_files(project, "calibration/" + machine_class + "/equal", false);
-  files.insert(files.end(), calibrations.begin(), calibrations.end());
+  for (const fs::path& folder : folders_of_manifests(calibration_folder(project, machine_class))) {
+    const auto calibrations = store::run_files_in(folder / "equal");
+    files.insert(files.end(), calibrations.begin(), calibrations.end());
+  }
   std::vector<record::RunRecord> runs;
   for (const fs::path& file : files) {
     try {

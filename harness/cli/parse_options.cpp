@@ -194,11 +194,10 @@ class CommandLine {
     CLI::App* calibrate = with_manifest(
         "calibrate", "measure the harness itself on this machine",
         "Takes an A/A manifest of one workload under standard. Runs it as it is and with effects\n"
-        "that workers inject, into results/calibration/CLASS/, relabels stored passes, writes a\n"
-        "record that reports cite; if stopped it goes on (exit 6: runs are missing, 7: fails).");
+        "that workers inject, into results/calibration/CLASS/ID/, relabels stored passes; reports\n"
+        "cite its record; if stopped it goes on (exit 6: runs are missing, 7: fails).");
     calibrate->add_flag("--quick", options_.quick,
-                        "few runs, kept in .abba/, that no report cites: to "
-                        "see that it works");
+                        "few runs, in .abba/, that no report cites: to see that it works");
     calibrate->add_option("--minutes", options_.minutes, "begin no run after that many minutes")
         ->check(CLI::Validator(positive_number, ""));
     calibrate->add_option("--runs", options_.runs, "of the A/A series and of the largest effect")
@@ -278,8 +277,11 @@ class CommandLine {
 
   void machine_commands() {
     group_ = "Machine and workers";
-    CLI::App* doctor = add("doctor", "what this machine offers an experiment",
-                           "One row a topic, with what to do where something is missing.");
+    CLI::App* doctor =
+        add("doctor", "what this machine offers an experiment",
+            "One row a topic, with what to do where something is missing.\n"
+            "--json: a list of {topic, health, text, advice}; health is good, limited\n"
+            "or missing, topics are cpus, frequency, clock, counters, disk, git, device.");
     doctor->add_flag("--json", options_.json, "for programs");
     CLI::App* check =
         add("worker-check", "does a worker speak the protocol? -- COMMAND...",

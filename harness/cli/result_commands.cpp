@@ -5,11 +5,11 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "harness/calibration/calibration_notes.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/reporting.h"
+#include "harness/record/calibration_notes.h"
 #include "harness/record/names.h"
 #include "harness/report/format.h"
 #include "harness/run/notes.h"
@@ -149,7 +149,7 @@ void print_doubts(const record::RunRecord& run) {
 // Of all layers' tables, ordered by code.
 std::vector<record::NoteEntry> all_notes() {
   std::vector<record::NoteEntry> all;
-  for (const auto table : {stats::note_table(), run::note_table(), calibration::note_table()}) {
+  for (const auto table : {stats::note_table(), run::note_table(), record::calibration_notes()}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   return all;

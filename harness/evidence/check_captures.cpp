@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "harness/evidence/check_record.h"
+#include "harness/record/later_pass_notes.h"
 #include "harness/record/names.h"
 #include "harness/stats/capture_costs.h"
 
@@ -14,18 +15,14 @@ using record::GraphCapture;
 using record::PlannedPass;
 using record::RunRecord;
 
-// Of an arm that had no part in the pass, in whole or from some workload on: see `abba explain`.
-constexpr const char* kUnable = "N073";
-constexpr const char* kFailed = "N074";
-
 std::string name_of(const std::string& arm, const std::string& workload) {
   return "the graph capture of arm " + arm + " on workload " + workload;
 }
 
 const PlannedPass* planned_pass(const RunRecord& run) {
-  const auto found = std::find_if(
-      run.plan.passes.begin(), run.plan.passes.end(),
-      [](const auto& pass) { return pass.phase == record::Phase::kGraphCapture; });
+  const auto found =
+      std::find_if(run.plan.passes.begin(), run.plan.passes.end(),
+                   [](const auto& pass) { return pass.phase == record::Phase::kGraphCapture; });
   return found == run.plan.passes.end() ? nullptr : &*found;
 }
 
@@ -60,7 +57,7 @@ std::string check_worker(const RunRecord& run, const GraphCapture& capture) {
 
 std::string missing(const RunRecord& run, const PlannedPass& planned) {
   const bool excused = std::any_of(run.notes.begin(), run.notes.end(), [](const auto& note) {
-    return note.code == kUnable || note.code == kFailed;
+    return note.code == record::kLaterPassUnable || note.code == record::kLaterPassFailed;
   });
   const bool ended = std::any_of(run.passes.begin(), run.passes.end(), [](const auto& pass) {
     return pass.phase == record::Phase::kGraphCapture && !pass.superseded && pass.end_ns != 0;

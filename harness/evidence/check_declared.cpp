@@ -2,6 +2,7 @@
 #include "engine/base/sha256.h"
 #include "harness/evidence/check_record.h"
 #include "harness/manifest/parse.h"
+#include "harness/record/registration.h"
 #include "harness/store/record_json.h"
 
 namespace abba::evidence {
@@ -26,8 +27,8 @@ std::string digest_of(const Json& json) {
 std::string check_manifest(const record::RunRecord& run, const store::RunTexts& texts) {
   const std::string& registered = run.registration.manifest_digest;
   if (!registered.empty() && digest_of(run.manifest.expanded) != registered) {
-    return "the manifest has digest " + digest_of(run.manifest.expanded).substr(0, 12) +
-           ", registered was " + registered.substr(0, 12);
+    return "the manifest has digest " + record::short_digest(digest_of(run.manifest.expanded)) +
+           ", registered was " + record::short_digest(registered);
   }
   const auto expanded = manifest::parse_text(run.manifest.expanded.dump(), "");
   if (!expanded.ok()) {

@@ -54,7 +54,7 @@ Check check_ledger(const record::RunRecord& run, const std::vector<std::string>&
     if (std::find(chain_digests.begin(), chain_digests.end(), head) == chain_digests.end()) {
       return {"ledger", Outcome::kFails,
               "event " + record::short_digest(event.digest) + " of " + event.utc +
-                  " names the head digest " + head.substr(0, 12) +
+                  " names the head digest " + record::short_digest(head) +
                   ", which the chain does not hold: the run was changed afterwards"};
     }
     head_named = head_named || head == run.head_digest;

@@ -29,7 +29,7 @@ std::vector<TreeEntry> registered_entries(const record::Registration& lock,
 std::string changed_files(const record::Registration& lock, const std::string& arm,
                           const SourceTree& tree) {
   std::vector<TreeEntry> now = tree.entries;
-  for (TreeEntry& entry : now) entry.blob = entry.blob.substr(0, 12);
+  for (TreeEntry& entry : now) entry.blob = entry.short_blob();
   std::vector<std::string> changed = changed_paths(registered_entries(lock, arm), now);
   const std::size_t count = changed.size();
   changed.resize(std::min(count, kMostNamed));

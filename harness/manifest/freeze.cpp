@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kShortId = 12;
-
 void freeze_trees(const record::Manifest& manifest, const Project& project, FrozenSources& frozen) {
   for (const record::Arm* arm : {&manifest.a, &manifest.b}) {
     const bool as_a = arm->id == "B" && arm->rev == manifest.a.rev;
@@ -176,7 +174,7 @@ FrozenSources freeze_sources(const record::Manifest& manifest, const Project& pr
 base::Json tree_files(const SourceTree& tree) {
   base::Json files = base::Json::object();
   for (const TreeEntry& entry : tree.entries) {
-    files.set(entry.path, entry.mode + " " + entry.blob.substr(0, kShortId));
+    files.set(entry.path, entry.mode + " " + entry.short_blob());
   }
   return files;
 }

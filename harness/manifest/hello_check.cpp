@@ -34,9 +34,8 @@ void check_factors(const record::Arm& arm, const record::Protocol& protocol,
                    const WorkerHello& hello, Mistakes& mistakes) {
   for (const auto& [name, level] : arm.factors) {
     const std::string pointer = below("/arms/" + arm.id + "/factors", name);
-    const auto declared = std::find_if(hello.factors.begin(), hello.factors.end(),
-                                       [&](const auto& factor) { return factor.name == name; });
-    if (declared == hello.factors.end()) {
+    const record::FactorDecl* declared = hello.factor(name);
+    if (declared == nullptr) {
       require_name(name, "factor", pointer, names_of(hello.factors), mistakes);
       continue;
     }
@@ -50,9 +49,7 @@ void check_factors(const record::Arm& arm, const record::Protocol& protocol,
 }
 
 void check_flush(const record::Protocol& protocol, const WorkerHello& hello, Mistakes& mistakes) {
-  const auto& has = hello.capabilities;
-  if (protocol.cache == record::kFlushCaches &&
-      std::find(has.begin(), has.end(), "flush") == has.end()) {
+  if (protocol.cache == record::kFlushCaches && !hello.declares("flush")) {
     mistakes.push_back({"/protocol/cache", "inconsistent",
                         "\"" + protocol.cache + "\", which worker " + hello.name + " cannot do",
                         "\"warm\", or a worker that declares the capability \"flush\""});

@@ -32,11 +32,16 @@ std::vector<record::Binding> missing_events(const LedgerReading& ledger,
   return missing;
 }
 
+std::string event_kind(const record::Binding& event) {
+  const std::vector<std::string> parts = base::split(event.name, '/');
+  return parts.size() < 2 || parts[1] == "known" ? "" : parts[1];
+}
+
 std::string event_names(const std::vector<record::Binding>& events) {
   std::vector<std::string> names;
   for (const record::Binding& event : events) {
-    const std::string kind = base::split(event.name, '/').at(1);
-    names.push_back("the " + (kind == "known" ? "" : kind + " ") + "event " +
+    const std::string kind = event_kind(event);
+    names.push_back("the " + (kind.empty() ? "" : kind + " ") + "event " +
                     record::short_digest(event.value));
   }
   return base::join(names, ", ");

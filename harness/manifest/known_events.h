@@ -18,6 +18,9 @@ record::Binding event_binding(const std::vector<record::Binding>& bound, const s
 std::vector<record::Binding> missing_events(const LedgerReading& ledger,
                                             const std::vector<record::Binding>& bindings);
 
+// "run-started" of "ledger/run-started/1"; empty where the binding does not say it.
+std::string event_kind(const record::Binding& event);
+
 // "the run-started event 1a2b3c4d, the event 5e6f7a8b"
 std::string event_names(const std::vector<record::Binding>& events);
 

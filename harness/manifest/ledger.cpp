@@ -116,7 +116,8 @@ void find_losses(LedgerReading& reading) {
   for (const LedgerEvent& event : reading.events) {
     const std::string digest = event.details.text_or_empty("missing");
     if (event.kind == record::LedgerEventKind::kLossAcknowledged && !reading.holds(digest)) {
-      reading.losses.push_back({digest, event.utc, event.details.text_or_empty("reason")});
+      reading.losses.push_back({digest, event.details.text_or_empty("kind"), event.utc,
+                                event.details.text_or_empty("reason")});
     }
   }
 }
@@ -132,7 +133,7 @@ void find_heads(LedgerReading& reading) {
     if (named.count(event.digest) == 0) reading.heads.push_back(event.digest);
     for (const std::string& parent : event.parents) {
       if (known.count(parent) == 0 && !reading.acknowledges(parent)) {
-        reading.missing.push_back(parent);
+        reading.missing.push_back({parent, ""});
         reading.problems.push_back(event.file + ": names parent " + record::short_digest(parent) +
                                    ", which is missing");
       }

@@ -14,9 +14,16 @@
 
 namespace abba::manifest {
 
+// An event that somebody still names and that is not there.
+struct MissingEvent {
+  std::string digest;
+  std::string kind;  // "run-started", ... where a run file says it; empty = not known
+};
+
 // An event that is gone; somebody entered its loss with a reason, so the ledger goes on without it.
 struct AcknowledgedLoss {
   std::string digest;  // of the event that is gone
+  std::string kind;    // as of MissingEvent
   std::string utc;     // when its loss was acknowledged
   std::string reason;
 };
@@ -26,7 +33,7 @@ struct LedgerReading {
   std::vector<std::string> heads;           // digests that no event names as parent
   std::vector<std::string> problems;  // damaged files, wrong digests or names, an event that stands
                                       // twice, missing parents; each with the file's name
-  std::vector<std::string> missing;   // digests of the missing parents among the problems
+  std::vector<MissingEvent> missing;  // the missing parents among the problems
   std::vector<AcknowledgedLoss> losses;  // of events that are still gone; no problems
   [[nodiscard]] bool holds(const std::string& digest) const;
   [[nodiscard]] bool acknowledges(const std::string& digest) const;  // as one of its losses
@@ -51,11 +58,11 @@ inline constexpr std::string_view kLossAdvice =
     "restore the ledger's files as they were committed, or, if they are gone for good, say so with "
     "`abba ledger --acknowledge-loss DIGEST --reason TEXT`";
 
-// Enters that an event is gone for good. `missing`: digests of all that are known to be gone, of
-// which `digest` (8 digits or more) names one. Throws Error(kBadInput) if it names none or several,
-// or if the reason is empty.
+// Enters that an event is gone for good. `missing`: all that are known to be gone, of which
+// `digest` (8 digits or more) names one. Throws Error(kBadInput) if it names none or several, or if
+// the reason is empty.
 record::LedgerEvent acknowledge_loss(const std::filesystem::path& folder, const std::string& digest,
-                                     const std::vector<std::string>& missing,
+                                     const std::vector<MissingEvent>& missing,
                                      const std::string& reason, std::int64_t unix_seconds);
 // "event 1a2b3c4d is lost, acknowledged 2026-11-29T14:47:31Z: REASON"
 std::string text(const AcknowledgedLoss& loss);
@@ -64,13 +71,17 @@ std::string text(const AcknowledgedLoss& loss);
 // time.
 int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,
                  const std::string& lock_digest);
+// Acknowledged losses that may have been the start of a run of this lock: those that a run file
+// calls one or nobody can say what they were, and on which the registration does not itself build.
+int lost_runs(const LedgerReading& ledger, const std::string& lock_digest);
 // The reason of a withdrawal of this lock, or empty.
 std::string withdrawn_reason(const LedgerReading& ledger, const std::string& lock_digest);
 // Throws Error(kMismatch) naming every problem: what a damaged ledger counts is not to be believed.
 void require_sound(const LedgerReading& ledger);
 // Throws Error(kMismatch) if no event registered this lock.
 void require_registered(const LedgerReading& ledger, const std::string& lock_digest);
-// Throws Error(kMismatch) if the lock was withdrawn, or if max_runs (0 = no limit) runs started.
+// Throws Error(kMismatch) if the lock was withdrawn, or if max_runs (0 = no limit) runs started;
+// lost_runs() count, since else a run could be unmade by losing its event.
 void require_run_allowed(const LedgerReading& ledger, const std::string& lock_digest,
                          std::int64_t max_runs);
 

@@ -1,6 +1,7 @@
 // What the ledger says about a registration: withdrawn, how often run; and its picture.
 #include <algorithm>
-#include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "engine/base/error.h"
@@ -15,6 +16,34 @@ using base::Error;
 using base::ErrorCode;
 
 using record::short_digest;
+
+// Digests of all events that the registrations of this lock build on, lost ones included: of any
+// registration where there are several (two branches), so only what lies before all of them.
+std::set<std::string> events_before(const LedgerReading& ledger, const std::string& lock_digest) {
+  std::map<std::string, const record::LedgerEvent*> known;
+  for (const record::LedgerEvent& event : ledger.events) known[event.digest] = &event;
+  std::optional<std::set<std::string>> common;
+  for (const record::LedgerEvent& registered : ledger.events) {
+    if (registered.kind != record::LedgerEventKind::kRegistered ||
+        registered.lock_digest != lock_digest) {
+      continue;
+    }
+    std::set<std::string> before;
+    std::vector<std::string> open = registered.parents;
+    while (!open.empty()) {
+      const std::string digest = open.back();
+      open.pop_back();
+      const auto event = known.find(digest);
+      if (!before.insert(digest).second || event == known.end()) continue;
+      const std::vector<std::string>& parents = event->second->parents;
+      open.insert(open.end(), parents.begin(), parents.end());
+      before.insert(event->second->details.text_or_empty("missing"));
+    }
+    if (!common) common = before;
+    std::erase_if(*common, [&](const std::string& digest) { return before.count(digest) == 0; });
+  }
+  return common.value_or(std::set<std::string>());
+}
 
 }  // namespace
 
@@ -41,21 +70,26 @@ record::LedgerEvent withdraw(const std::filesystem::path& folder, const std::str
 }
 
 record::LedgerEvent acknowledge_loss(const std::filesystem::path& folder, const std::string& digest,
-                                     const std::vector<std::string>& missing,
+                                     const std::vector<MissingEvent>& missing,
                                      const std::string& reason, std::int64_t unix_seconds) {
   if (base::trim(reason).empty()) {
     throw Error(ErrorCode::kBadInput, "acknowledge-loss", "needs a reason; the ledger keeps it");
   }
-  std::set<std::string> named;
-  std::copy_if(missing.begin(), missing.end(), std::inserter(named, named.end()),
-               [&](const std::string& one) { return one.rfind(digest, 0) == 0; });
+  std::map<std::string, std::string> named;  // digest -> kind
+  for (const MissingEvent& event : missing) {
+    if (event.digest.rfind(digest, 0) != 0) continue;
+    std::string& kind = named[event.digest];
+    if (kind.empty()) kind = event.kind;
+  }
   if (digest.size() < record::kShortDigest || named.size() != 1) {
     throw Error(ErrorCode::kBadInput, folder.string(),
                 "misses no event \"" + digest +
                     "\" that another event or a run file names; give 8 digits or more of one that "
                     "`abba ledger` calls missing");
   }
-  const base::Json details = base::Json::object({{"missing", *named.begin()}, {"reason", reason}});
+  const auto& [lost, kind] = *named.begin();
+  base::Json details = base::Json::object({{"missing", lost}, {"reason", reason}});
+  if (!kind.empty()) details.set("kind", kind);
   return append_event(folder, record::LedgerEventKind::kLossAcknowledged, "", details,
                       unix_seconds);
 }
@@ -106,6 +140,16 @@ int count_events(const LedgerReading& ledger, record::LedgerEventKind kind,
       }));
 }
 
+int lost_runs(const LedgerReading& ledger, const std::string& lock_digest) {
+  if (ledger.losses.empty()) return 0;
+  const std::set<std::string> before = events_before(ledger, lock_digest);
+  const std::string_view started = record::name(record::LedgerEventKind::kRunStarted);
+  return static_cast<int>(
+      std::count_if(ledger.losses.begin(), ledger.losses.end(), [&](const AcknowledgedLoss& loss) {
+        return (loss.kind.empty() || loss.kind == started) && before.count(loss.digest) == 0;
+      }));
+}
+
 std::string withdrawn_reason(const LedgerReading& ledger, const std::string& lock_digest) {
   for (const record::LedgerEvent& event : ledger.events) {
     if (event.kind != record::LedgerEventKind::kWithdrawn || event.lock_digest != lock_digest) {
@@ -126,12 +170,16 @@ void require_run_allowed(const LedgerReading& ledger, const std::string& lock_di
                     short_digest(lock_digest));
   }
   const int started = count_events(ledger, record::LedgerEventKind::kRunStarted, lock_digest);
-  if (max_runs > 0 && started >= max_runs) {
+  const int lost = lost_runs(ledger, lock_digest);
+  if (max_runs > 0 && started + lost >= max_runs) {
+    const std::string more =
+        lost == 0 ? ""
+                  : ", with " + std::to_string(lost) +
+                        " more in lost events, which may have been runs and so count";
     throw Error(ErrorCode::kMismatch, "registration " + short_digest(lock_digest),
                 "allows " + std::to_string(max_runs) + " runs (max_runs) and " +
-                    std::to_string(started) +
-                    " started already; to run more, register anew with --supersede " +
-                    short_digest(lock_digest));
+                    std::to_string(started) + " started already" + more +
+                    "; to run more, register anew with --supersede " + short_digest(lock_digest));
   }
 }
 

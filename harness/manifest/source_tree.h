@@ -18,6 +18,8 @@ struct TreeEntry {
   std::string path;  // relative to the project's root
   std::string mode;
   std::string blob;  // git's object id of the content
+  // The id as a lock holds it.
+  [[nodiscard]] std::string short_blob() const { return blob.substr(0, 12); }
 };
 
 struct SourceTree {

@@ -10,7 +10,7 @@
 namespace abba::record {
 
 struct NoteEntry {
-  std::string_view code;  // "N012"; never reused
+  std::string_view code;  // like N012; never reused
   Severity severity;
   std::string_view explanation;  // what it means
   std::string_view advice;       // what to do, one sentence

@@ -120,7 +120,7 @@ struct GraphCapture {
 enum class Severity { kInfo, kDoubt, kInvalid };
 
 struct Note {
-  std::string code;  // "N012"
+  std::string code;  // like N012
   Severity severity = Severity::kInfo;
   std::string where;  // workload, pass, ... or empty
   std::string text;

@@ -2,10 +2,12 @@
 // The wire form is the schema beside harness/worker_kit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/json.h"
@@ -52,6 +54,16 @@ struct WorkerHello {
   std::vector<std::string> stages;  // of `outputs`
   base::Json facts;                 // anything else worth recording (isa, product path, versions)
   base::Json raw;                   // the whole message
+
+  [[nodiscard]] bool declares(std::string_view capability) const {
+    return std::find(capabilities.begin(), capabilities.end(), capability) != capabilities.end();
+  }
+  // nullptr if it has no factor of that name.
+  [[nodiscard]] const FactorDecl* factor(std::string_view wanted) const {
+    const auto found = std::find_if(factors.begin(), factors.end(),
+                                    [&](const FactorDecl& known) { return known.name == wanted; });
+    return found == factors.end() ? nullptr : &*found;
+  }
 };
 
 struct LoadRequest {

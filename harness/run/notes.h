@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/record/later_pass_notes.h"
 #include "harness/record/note_entry.h"
 
 namespace abba::run {
@@ -33,8 +34,8 @@ inline constexpr std::string_view kDeviceUnconfirmed = "N069";
 inline constexpr std::string_view kDeviceUnchecked = "N070";
 inline constexpr std::string_view kStaleReservation = "N071";
 inline constexpr std::string_view kOwnCounts = "N072";
-inline constexpr std::string_view kLaterPassUnable = "N073";
-inline constexpr std::string_view kLaterPassFailed = "N074";
+using record::kLaterPassFailed;
+using record::kLaterPassUnable;
 inline constexpr std::string_view kRebuilt = "N080";
 inline constexpr std::string_view kOtherMachine = "N081";
 

@@ -37,11 +37,7 @@ bool inside(const record::StageLimit& limit, const TensorDifference& apart) {
 
 bool can_show_outputs(const Session& session, const std::string& arm) {
   const auto hello = session.record.hello.find(arm);
-  if (hello == session.record.hello.end()) {
-    return false;
-  }
-  const auto& has = hello->second.capabilities;
-  return std::find(has.begin(), has.end(), "outputs") != has.end();
+  return hello != session.record.hello.end() && hello->second.declares("outputs");
 }
 
 OutputCheck blank(const std::string& input, const std::string& stage, const std::string& arm,

@@ -126,7 +126,9 @@ class Checks {
     result_.ledger = reading;
     const int before = manifest::count_events(reading, record::LedgerEventKind::kRunStarted,
                                               in_.registration.lock_digest);
-    return std::to_string(before) + " runs of this registration started before";
+    const int lost = manifest::lost_runs(reading, in_.registration.lock_digest);
+    return std::to_string(before) + " runs of this registration started before" +
+           (lost > 0 ? ", with " + std::to_string(lost) + " more in lost events" : "");
   }
 
   std::string cpus() {

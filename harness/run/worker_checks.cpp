@@ -1,7 +1,5 @@
 #include "harness/run/worker_checks.h"
 
-#include <algorithm>
-
 #include "engine/base/error.h"
 #include "harness/host/affinity.h"
 
@@ -21,9 +19,7 @@ void require_affinity(const std::string& arm, const std::vector<int>& wanted,
 
 void require_abilities(const record::Manifest& manifest, const std::string& arm,
                        const record::WorkerHello& hello) {
-  const auto& has = hello.capabilities;
-  if (manifest.protocol.cache == record::kFlushCaches &&
-      std::find(has.begin(), has.end(), "flush") == has.end()) {
+  if (manifest.protocol.cache == record::kFlushCaches && !hello.declares("flush")) {
     throw Error(ErrorCode::kPreflight, "worker " + arm,
                 "cannot empty caches (it does not declare \"flush\"); write \"cache\": \"warm\"");
   }
@@ -31,9 +27,8 @@ void require_abilities(const record::Manifest& manifest, const std::string& arm,
     return;
   }
   for (const auto& [name, level] : manifest.arm(arm).factors) {
-    const auto factor = std::find_if(hello.factors.begin(), hello.factors.end(),
-                                     [&](const auto& known) { return known.name == name; });
-    if (factor == hello.factors.end() || !factor->hot) {
+    const record::FactorDecl* factor = hello.factor(name);
+    if (factor == nullptr || !factor->hot) {
       throw Error(ErrorCode::kPreflight, "worker " + arm,
                   "cannot switch " + name +
                       " between two slots (it is not hot); write "
@@ -45,11 +40,9 @@ void require_abilities(const record::Manifest& manifest, const std::string& arm,
 void require_effective(const std::string& arm, const record::WorkerHello& hello,
                        const record::LoadRequest& asked, const record::LoadReply& reply) {
   const std::string where = "worker " + arm;
-  const bool loads = std::find(hello.capabilities.begin(), hello.capabilities.end(), "load") !=
-                     hello.capabilities.end();
   const bool asks =
       !asked.factors.empty() || (asked.settings.is_object() && !asked.settings.as_object().empty());
-  if (!loads && asks) {
+  if (asks && !hello.declares("load")) {
     throw Error(ErrorCode::kPreflight, where,
                 "takes no settings or factors (it does not declare \"load\"); remove them from "
                 "the manifest or use a worker that does");

@@ -116,7 +116,8 @@ class Analyser {
     out_.same_hash_law = options_.same_hash_law && arms_are_equal(run_);
     out_.notes = run_notes(run_, passes_, out_.stopped_early, judged_by_disjoint_means(run_));
     if (!version_) {
-      out_.notes.push_back(make_note("N038", "", "the run names " + run_.analysis_version));
+      out_.notes.push_back(
+          make_note(kUnknownAnalysis, "", "the run names " + run_.analysis_version));
     }
   }
 
@@ -138,7 +139,7 @@ class Analyser {
     verdict.blocks_tainted = data.blocks_tainted;
     verdict.blocks_failed = data.blocks_failed;
     if (verdict.passes == 0 && data.sound()) {
-      notes.push_back(make_note("N009", id, "no complete measured pass"));
+      notes.push_back(make_note(kNothingMeasured, id, "no complete measured pass"));
     }
     append(notes, check_outputs(run_, id));
     append(notes, check_carry_over(run_, data, verdict));
@@ -149,7 +150,7 @@ class Analyser {
       verdict.effect = std::expm1(verdict.pass_effects.front());
       verdict.hodges_lehmann = verdict.effect;
     } else if (verdict.passes > 1 && !estimate(rule_, verdict)) {
-      notes.push_back(make_note("N007", id, fmt::format("{} passes", verdict.passes)));
+      notes.push_back(make_note(kNoVariance, id, fmt::format("{} passes", verdict.passes)));
     }
     append(notes, taint_beside(data, verdict));
     workload_notes_.push_back(std::move(notes));
@@ -177,7 +178,7 @@ class Analyser {
   std::vector<Note> table_notes(const Verdict& verdict) const {
     for (const record::ArmSummary& summary : verdict.summaries) {
       if (summary.pass == -1 && summary.count < version_.value_or(AnalysisRules{}).fewest_for_p95) {
-        return {make_note("N030", verdict.workload,
+        return {make_note(kP95WithoutInterval, verdict.workload,
                           fmt::format("{} requests of arm {}", summary.count, summary.arm))};
       }
     }
@@ -193,7 +194,7 @@ class Analyser {
       sum += pass.with_taint;
     }
     const double all = std::expm1(sum / static_cast<double>(data.passes.size()));
-    return {make_note("N013", verdict.workload,
+    return {make_note(kTaintReplaced, verdict.workload,
                       fmt::format("{} tainted blocks; with them the effect is {}, without {}",
                                   data.blocks_tainted, percent(all), percent(verdict.effect)))};
   }
@@ -234,7 +235,8 @@ class Analyser {
       if (const Note* note = fatal(i)) {
         invalidate(verdict, *note);
       } else if (verdict.passes < 2) {
-        invalidate(verdict, make_note("N009", verdict.workload, "the rule needs two passes"));
+        invalidate(verdict,
+                   make_note(kNothingMeasured, verdict.workload, "the rule needs two passes"));
       } else {
         const int side = judge_disjoint(verdict);
         append(out_.notes, check_means_against_medians(run_, verdict, side));
@@ -244,16 +246,17 @@ class Analyser {
 
   void check_pass_count() {
     if (out_.passes < kFewestPasses) {
-      out_.notes.push_back(make_note(
-          "N001", "", fmt::format("{} complete passes, {} needed", out_.passes, kFewestPasses)));
+      out_.notes.push_back(
+          make_note(kTooFewPasses, "",
+                    fmt::format("{} complete passes, {} needed", out_.passes, kFewestPasses)));
     } else if (out_.look == 0) {
-      out_.notes.push_back(make_note("N002", "",
+      out_.notes.push_back(make_note(kBetweenLooks, "",
                                      fmt::format("{} complete passes, looks at {}", out_.passes,
                                                  fmt::join(looks_.looks, ", "))));
     }
     const auto& margin = run_.manifest.success.harm_limit;
     if (margin && !usable_margin(*margin)) {
-      out_.notes.push_back(make_note("N036", "", fmt::format("harm limit {}", *margin)));
+      out_.notes.push_back(make_note(kBadHarmLimit, "", fmt::format("harm limit {}", *margin)));
     }
   }
 
@@ -293,7 +296,7 @@ class Analyser {
 
   void judged_notes(const HolmRow& row, std::vector<Note>& notes, Verdict& verdict) {
     if (!verdict.sensitivity_agrees) {
-      notes.push_back(make_note("N017", verdict.workload,
+      notes.push_back(make_note(kSensitivityDisagrees, verdict.workload,
                                 fmt::format("signed rank p {:.3f}, sign flip p {:.3f}",
                                             verdict.signed_rank_p, verdict.sign_flip_p)));
     }
@@ -305,7 +308,7 @@ class Analyser {
       if (detectable_margin(looks_.looks.back(), verdict.pass_sd, alpha) > margin) {
         const int needed = passes_for_equivalence(margin, verdict.pass_sd, alpha);
         notes.push_back(
-            make_note("N019", verdict.workload,
+            make_note(kCannotShowEquivalence, verdict.workload,
                       fmt::format("this plan cannot show equivalence within {}; needs {} passes",
                                   percent(*rule_.margin).substr(1),
                                   needed > 0 ? std::to_string(needed) : "more than 10000")));
@@ -320,7 +323,7 @@ class Analyser {
     if (!out_.same_hash_law) {
       return;
     }
-    out_.notes.push_back(make_note("N021", "", "the effect below is noise by construction"));
+    out_.notes.push_back(make_note(kArmsEqual, "", "the effect below is noise by construction"));
     for (Verdict& verdict : out_.verdicts) {
       const bool claim = verdict.word == Word::kImproved || verdict.word == Word::kRegressed ||
                          verdict.word == Word::kFaster || verdict.word == Word::kSlower;

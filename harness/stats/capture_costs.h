@@ -19,10 +19,10 @@ namespace abba::stats {
 // After how many requests an arm that replays a graph has won back what making it took, against an
 // arm that runs without one.
 struct BreakEven {
-  std::string arm;        // that captures
-  double cost_ns = 0;     // capture, instantiate and upload
-  double requests = 0;    // at the measured effect
-  double fewest = 0;      // at the ends of the 95 % interval of the effect
+  std::string arm;      // that captures
+  double cost_ns = 0;   // capture, instantiate and upload
+  double requests = 0;  // at the measured effect
+  double fewest = 0;    // at the ends of the 95 % interval of the effect
   double most = 0;
 };
 

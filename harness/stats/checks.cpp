@@ -30,7 +30,7 @@ std::optional<record::Note> failed_output(const record::OutputCheck& check,
     return std::nullopt;
   }
   return make_note(
-      "N010", workload,
+      kOutputsDiffer, workload,
       fmt::format("stage {} of arm {} against {}{}", check.stage, check.arm, check.against,
                   check.first_divergence.empty() ? "" : ": " + check.first_divergence));
 }
@@ -66,7 +66,7 @@ std::vector<record::Note> check_means_against_medians(const record::RunRecord& r
   const bool asks = rules_of(run).value_or(AnalysisRules{}).compares_means_with_medians;
   if (!asks || side_of_means * verdict.effect >= 0) return {};
   const bool below = side_of_means < 0;
-  return {make_note("N044", verdict.workload,
+  return {make_note(kMeansPartFromMedians, verdict.workload,
                     fmt::format("by pass means B lies {}, by medians {}", below ? "below" : "above",
                                 below ? "above" : "below"))};
 }
@@ -83,16 +83,17 @@ std::vector<record::Note> check_outputs(const record::RunRecord& run, const std:
     }
   }
   if (fails_reference.count("A") != 0) {
-    notes.push_back(make_note("N028", workload,
+    notes.push_back(make_note(kBothFailReference, workload,
                               fails_reference.count("B") != 0
                                   ? "both arms fail the reference"
                                   : "arm A, the baseline, fails the reference; B does not"));
   } else if (fails_reference.count("B") != 0) {
-    notes.push_back(make_note("N010", workload, "only arm B fails the reference"));
+    notes.push_back(make_note(kOutputsDiffer, workload, "only arm B fails the reference"));
   }
   if (run.manifest.outputs.rule == record::OutputsRule::kBitwise &&
       slot_digests_differ(run, workload)) {
-    notes.push_back(make_note("N037", workload, "more than one digest was seen in the slots"));
+    notes.push_back(
+        make_note(kSlotDigestsDiffer, workload, "more than one digest was seen in the slots"));
   }
   return notes;
 }
@@ -107,14 +108,14 @@ std::vector<record::Note> check_carry_over(const record::RunRecord& run,
     }
   }
   if (values.empty()) {
-    return {make_note("N024", verdict.workload,
+    return {make_note(kCarryOverUnknown, verdict.workload,
                       "order of slots: " + std::string("each arm runs once a block"))};
   }
   verdict.carry_over_effect = std::expm1(mean(values));
   verdict.carry_over = to_fraction(condition_interval(run, values, kLevel));
   const double limit = condition_limit(run);
   if (outside(verdict.carry_over, -limit, limit)) {
-    return {make_note("N023", verdict.workload,
+    return {make_note(kCarryOver, verdict.workload,
                       fmt::format("95 % interval {}, limit {}", interval_text(verdict.carry_over),
                                   percent(limit)))};
   }
@@ -128,16 +129,16 @@ std::vector<record::Note> check_exposure(const record::RunRecord& run,
   const std::vector<ExposureRow> rows = exposure(run, passes, workload);
   for (const ExposureRow& row : rows) {
     if (row.limit >= 0 && outside(row.interval, -row.limit, row.limit)) {
-      notes.push_back(make_note("N025", workload,
+      notes.push_back(make_note(kExposureDiffers, workload,
                                 fmt::format("{}, B minus A: 95 % interval {}, limit {}", row.what,
                                             interval_text(row.interval), percent(row.limit))));
     }
   }
   if (rows.empty()) {
-    notes.push_back(make_note("N026", workload, "no reading belongs to a slot"));
+    notes.push_back(make_note(kExposureUnread, workload, "no reading belongs to a slot"));
   }
   if (std::any_of(rows.begin(), rows.end(), [](const ExposureRow& row) { return row.shared; })) {
-    notes.push_back(make_note("N043", workload, "order interleaved"));
+    notes.push_back(make_note(kInterleavedUnjudged, workload, "order interleaved"));
   }
   return notes;
 }
@@ -150,15 +151,15 @@ std::vector<record::Note> check_negative_controls(const record::RunRecord& run,
   for (const ControlRow& row : negative_controls(run, passes, workload, limit)) {
     const std::string of_row = "span " + row.span;
     if (row.state == ControlState::kNotRecorded) {
-      notes.push_back(make_note("N042", workload, of_row));
+      notes.push_back(make_note(kControlUnrecorded, workload, of_row));
       continue;
     }
     const std::string interval = fmt::format("{}: 95 % interval {}, limit {}", of_row,
                                              interval_text(row.interval), percent(limit));
     if (row.state == ControlState::kMoved) {
-      notes.push_back(make_note("N040", workload, interval));
+      notes.push_back(make_note(kControlMoved, workload, interval));
     } else if (row.state == ControlState::kUndecided) {
-      notes.push_back(make_note("N041", workload, interval));
+      notes.push_back(make_note(kControlOpen, workload, interval));
     }
   }
   return notes;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -87,9 +88,9 @@ class Reader {
     }
     const int planned = planned_blocks(run_, pass.index, workload_);
     if (static_cast<int>(clean.size()) < planned && clean.size() < all.size()) {
-      once("N008", "pass " + std::to_string(pass.index + 1) + " keeps " +
-                       std::to_string(clean.size()) + " of " + std::to_string(planned) +
-                       " clean blocks");
+      once(kTaintRemains, "pass " + std::to_string(pass.index + 1) + " keeps " +
+                              std::to_string(clean.size()) + " of " + std::to_string(planned) +
+                              " clean blocks");
     }
     if (all.empty()) {
       return;
@@ -110,8 +111,9 @@ class Reader {
   void finish() {
     if (failures_ > 0) {
       const bool many = failures_ * 100 > requests_;  // above 1 %
-      once(many ? "N011" : "N012", std::to_string(failures_) + " of " + std::to_string(requests_) +
-                                       " measured requests failed");
+      once(many ? kManyFailed : kSomeFailed, std::to_string(failures_) + " of " +
+                                                 std::to_string(requests_) +
+                                                 " measured requests failed");
     }
     if (!a_all_.values.empty() && !b_all_.values.empty()) {
       out_.summaries.push_back(describe("A", -1, std::move(a_all_.values), a_all_.failures));
@@ -120,7 +122,7 @@ class Reader {
   }
 
  private:
-  void once(const std::string& code, const std::string& text) {
+  void once(std::string_view code, const std::string& text) {
     const auto same = [&](const record::Note& note) { return note.code == code; };
     if (std::none_of(out_.notes.begin(), out_.notes.end(), same)) {
       out_.notes.push_back(make_note(code, workload_, text));
@@ -131,7 +133,7 @@ class Reader {
                   std::vector<BlockSummary>& clean, std::vector<BlockSummary>& all) {
     if (block.failed) {
       ++out_.blocks_failed;
-      once("N015", "pass " + std::to_string(pass.index + 1) + ": " + block.failure);
+      once(kBlockFailed, "pass " + std::to_string(pass.index + 1) + ": " + block.failure);
       return;
     }
     const bool tainted = !block.taint.empty();
@@ -184,7 +186,7 @@ class Reader {
     if (order.find('A') == std::string::npos || order.find('B') == std::string::npos ||
         order.find_first_not_of("AB") != std::string::npos ||
         (wanted > 0 && order.size() != wanted)) {
-      once("N004", where + "planned " + block.slot_order + ", stored " + order);
+      once(kSlotsMissing, where + "planned " + block.slot_order + ", stored " + order);
       return false;
     }
     bool usable = true;
@@ -192,22 +194,23 @@ class Reader {
       requests_ += slot.requests;
       failures_ += slot.failures;
       if (slot.duplicate_seq) {
-        once("N006", where + "two samples of a slot share a number");
+        once(kSampleTwice, where + "two samples of a slot share a number");
       }
       if (slot.clock_stepped && checks_clock_) {
-        once("N039", where + "the clock went back in a slot");
+        once(kClockStepped, where + "the clock went back in a slot");
       }
       if (slot.unusable > 0) {
-        once("N003", where + std::to_string(slot.unusable) + " times are not positive numbers");
+        once(kUnusableTime,
+             where + std::to_string(slot.unusable) + " times are not positive numbers");
       }
       if (slot.requests != read.front().requests && !prints_own_counts()) {
-        once("N005", where + "slots of " + std::to_string(read.front().requests) + " and " +
-                         std::to_string(slot.requests) + " requests");
+        once(kUnequalCounts, where + "slots of " + std::to_string(read.front().requests) + " and " +
+                                 std::to_string(slot.requests) + " requests");
       }
       usable = usable && !slot.values.empty();
     }
     if (!usable) {
-      once("N009", where + "a slot holds no usable time of " + measure_.metric);
+      once(kNothingMeasured, where + "a slot holds no usable time of " + measure_.metric);
     }
     return usable;
   }

@@ -22,15 +22,15 @@ void pass_notes(const record::RunRecord& run, const std::vector<const record::Pa
     }
     const std::string where = fmt::format("pass {}", pass.index + 1);
     if (pass.superseded) {
-      notes.push_back(make_note("N014", where, pass.why));
+      notes.push_back(make_note(kPassRerun, where, pass.why));
     } else if (std::find(passes.begin(), passes.end(), &pass) == passes.end()) {
-      notes.push_back(make_note("N016", where, "it lacks planned blocks"));
+      notes.push_back(make_note(kPassIncomplete, where, "it lacks planned blocks"));
     }
   }
   std::set<int> indices;
   for (const record::Pass* pass : passes) {
     if (!indices.insert(pass->index).second) {
-      notes.push_back(make_note("N033", "", fmt::format("index {}", pass->index)));
+      notes.push_back(make_note(kPassIndexTwice, "", fmt::format("index {}", pass->index)));
       return;
     }
   }
@@ -74,31 +74,32 @@ std::vector<record::Note> run_notes(const record::RunRecord& run,
   std::vector<record::Note> notes;
   pass_notes(run, passes, notes);
   if (seeds_rule) {
-    notes.push_back(make_note("N029", "", "the plan follows the seeds' method"));
+    notes.push_back(make_note(kDisjointIsNoTest, "", "the plan follows the seeds' method"));
   } else if (!run.manifest.success.harm_limit) {
-    notes.push_back(make_note("N020", "", "success.harm_limit is absent"));
+    notes.push_back(make_note(kNoHarmLimit, "", "success.harm_limit is absent"));
   }
   if (stopped_early) {
-    notes.push_back(make_note("N018", "", fmt::format("stopped after {} passes", passes.size())));
+    notes.push_back(
+        make_note(kStoppedEarly, "", fmt::format("stopped after {} passes", passes.size())));
   }
   if (workers_shared(passes)) {
-    notes.push_back(make_note("N027", "", "one process an arm served several passes"));
+    notes.push_back(make_note(kWorkersReused, "", "one process an arm served several passes"));
   }
   const bool pairs = run.manifest.protocol.order == record::Order::kAbBa;
   if (pairs && std::any_of(passes.begin(), passes.end(),
                            [](const auto* pass) { return lacks_opposite(*pass); })) {
-    notes.push_back(make_note("N031", "", "order AB/BA with an odd number of blocks"));
+    notes.push_back(make_note(kDriftRemains, "", "order AB/BA with an odd number of blocks"));
   }
   if (run.manifest.combined) {
-    notes.push_back(make_note("N034", "", "the manifest says combined"));
+    notes.push_back(make_note(kSeveralFactors, "", "the manifest says combined"));
   }
   const bool aa = declared_equal(run);
   if (aa && !arms_are_equal(run)) {
-    notes.push_back(make_note("N022", "", "independent variable: none"));
+    notes.push_back(make_note(kArmsDifferInAa, "", "independent variable: none"));
   }
   const bool optimizes = run_kind(run) != RunKind::kRuntimeComparison;  // else nothing was changed
   if (!aa && optimizes && !run.manifest.evidence.present()) {
-    notes.push_back(make_note("N035", "", "manifest: evidence is absent"));
+    notes.push_back(make_note(kNoEvidence, "", "manifest: evidence is absent"));
   }
   return notes;
 }

@@ -1,6 +1,9 @@
 #include "harness/store/open_run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -16,6 +19,7 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+constexpr std::size_t kHeaderBytes = 20;  // as far as the form of the journal
 
 std::string first_bytes(const std::string& path) {
   std::error_code error;
@@ -28,7 +32,7 @@ std::string first_bytes(const std::string& path) {
                 "is no regular file; name a .sqlite or .sqlite.xz file");
   }
   std::ifstream file(path, std::ios::binary);
-  std::string bytes(kSqliteMagic.size(), '\0');
+  std::string bytes(kHeaderBytes, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (file.bad() || !file.is_open()) {
     throw Error(ErrorCode::kBadInput, path, "cannot be read; check its permissions");
@@ -59,13 +63,37 @@ void check_whole(Database& database) {
   }
 }
 
+// Bytes 18 and 19 of a header: 2 = WAL, 1 = rollback journal.
+bool is_left_in_wal(std::string_view header) {
+  return header.size() >= kHeaderBytes && header[18] == 2;
+}
+
 // A database that a crash left open in WAL mode cannot be read from memory unless its header says
-// otherwise (bytes 18 and 19: 2 = WAL, 1 = rollback journal).
+// otherwise.
 Database from_memory(const std::string& path, std::string bytes, bool writable) {
-  if (bytes.size() > 19 && bytes[18] == 2) {
+  if (is_left_in_wal(bytes)) {
     bytes[18] = bytes[19] = 1;
   }
   return Database::from_bytes(path, bytes, writable);
+}
+
+// SQLite makes files beside one in WAL mode even to read it. Where it cannot (a folder of another
+// user, a read-only medium), a file without a journal is whole by itself: its run ended, and was
+// killed before the header said so. One with a journal can be read if its index is there too.
+bool must_be_read_alone(const std::string& path, std::string_view header) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  if (!is_left_in_wal(header) || ::access(folder.c_str(), W_OK) == 0) return false;
+  const std::uintmax_t journal = fs::file_size(path + "-wal", error);
+  if (error || journal == 0) return true;
+  if (!fs::exists(path + "-shm", error)) {
+    throw Error(ErrorCode::kBadInput, path,
+                "was left by a run that was killed, and its journal (the file of the same name "
+                "with -wal) cannot be played back in a folder that you may not write; copy both "
+                "files to one that you may, and name that copy");
+  }
+  return false;
 }
 
 Database migrated_copy(const std::string& path, std::string bytes) {
@@ -83,8 +111,11 @@ Database open_run(const std::string& path, const OpenOptions& options) {
     bytes = xz_decompress(base::read_file(path, options.max_bytes), path, options.max_bytes);
   }
   require_sqlite(bytes, path);
+  const bool alone = !compressed && must_be_read_alone(path, bytes);
+  if (alone) bytes = base::read_file(path, options.max_bytes);
+  const bool in_memory = compressed || alone;
   Database database =
-      compressed ? from_memory(path, bytes, false) : Database(path, Database::Mode::kRead);
+      in_memory ? from_memory(path, bytes, false) : Database(path, Database::Mode::kRead);
   if (database.integer("PRAGMA application_id") != kApplicationId) {
     throw Error(ErrorCode::kBadInput, path,
                 "is an SQLite database of another program, no run file");
@@ -101,7 +132,7 @@ Database open_run(const std::string& path, const OpenOptions& options) {
   }
   if (version < kSchemaVersion) {
     return migrated_copy(path,
-                         compressed ? std::move(bytes) : base::read_file(path, options.max_bytes));
+                         in_memory ? std::move(bytes) : base::read_file(path, options.max_bytes));
   }
   return database;
 }

@@ -111,4 +111,23 @@ std::string filled_text(Database& database, std::string_view text) {
   });
 }
 
+base::Json filled_json(Database& database, const base::Json& json) {
+  return with_texts(json, [&](const std::string& text) { return filled_text(database, text); });
+}
+
+base::Json with_texts(const base::Json& json,
+                      const std::function<std::string(const std::string&)>& replace) {
+  if (json.is_string()) return replace(json.as_string());
+  base::Json out = json;
+  if (json.is_array()) {
+    for (base::Json& item : out.as_array()) item = with_texts(item, replace);
+  } else if (json.is_object()) {
+    for (auto& [name, value] : out.as_object()) {
+      name = replace(name);
+      value = with_texts(value, replace);
+    }
+  }
+  return out;
+}
+
 }  // namespace abba::store

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/json.h"
 #include "harness/store/database.h"
 
 namespace abba::store {
@@ -26,7 +27,12 @@ std::string private_mark(std::string_view key);
 std::string fill_private_marks(std::string_view text,
                                const std::function<std::string(const std::string&)>& text_of);
 
-// The same with the private strings of a run file.
+// The same with the private strings of a run file; of JSON, in every text and member's name.
 std::string filled_text(Database& database, std::string_view text);
+base::Json filled_json(Database& database, const base::Json& json);
+
+// `json` with every text in it, members' names too, replaced by what `replace` makes of it.
+base::Json with_texts(const base::Json& json,
+                      const std::function<std::string(const std::string&)>& replace);
 
 }  // namespace abba::store

@@ -118,7 +118,7 @@ void read_answers(Database& database, RunRecord& run) {
     const std::string where = database.path() + ": " + name;
     const std::string kind = name.substr(0, name.find('/'));
     const std::string of = name.substr(name.find('/') + 1);
-    const Json json = base::parse_json(rows.bytes(1), where);
+    const Json json = filled_json(database, base::parse_json(rows.bytes(1), where));
     if (kind == "hello") {
       read_hello(database, json, where, run.hello[of]);
     } else if (kind == "load") {
@@ -199,10 +199,10 @@ void read_preflight(Database& database, RunRecord& run) {
   }
   Statement identity = database.prepare(
       "SELECT source, identity.key, coalesce(value, private.text, '') FROM identity LEFT JOIN "
-      "private ON "
-      "private.key = 'identity/' || identity.id ORDER BY identity.id");
+      "private ON private.key = 'identity/' || identity.id ORDER BY identity.id");
   while (identity.step()) {
-    run.identity.push_back({identity.text(0), identity.text(1), identity.text(2)});
+    run.identity.push_back(
+        {identity.text(0), identity.text(1), filled_text(database, identity.bytes(2))});
   }
   Statement checks = database.prepare(
       "SELECT input, stage, arm, against, digest, equal, within, nrms, max_abs, ulp, "
@@ -222,12 +222,11 @@ void read_preflight(Database& database, RunRecord& run) {
 
 void read_environment(Database& database, RunRecord& run) {
   Statement rows = database.prepare(
-      "SELECT coalesce(slot, -1), time_ns, moment, key, value, unit, text FROM environment ORDER "
-      "BY "
-      "id");
+      "SELECT coalesce(slot, -1), time_ns, moment, key, value, unit, text FROM environment "
+      "ORDER BY id");
   while (rows.step()) {
     run.environment.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3),
-                               rows.real(4), rows.text(5), rows.text(6)});
+                               rows.real(4), rows.text(5), filled_text(database, rows.bytes(6))});
   }
 }
 

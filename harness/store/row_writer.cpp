@@ -171,10 +171,10 @@ void RowWriter::facts(const Facts& facts) {
     hello(arm, item);
   }
   for (const auto& [arm, item] : facts.load) {
-    document("load/" + arm, to_json(item).dump());
+    document("load/" + arm, withheld(to_json(item)).dump());
   }
   for (const auto& [name, item] : facts.prepared) {
-    document("prepared/" + name, to_json(item).dump());
+    document("prepared/" + name, withheld(to_json(item)).dump());
   }
   for (const record::SlotCounts& item : facts.counts) {
     slot_count(item);
@@ -237,6 +237,7 @@ void RowWriter::hello(const std::string& arm, const record::WorkerHello& hello) 
     hidden.set(name, json.at(name));
     json.erase(name);
   }
+  json = withheld(json);
   json.set("private", private_string("hello/" + arm, hidden.dump()));
   document("hello/" + arm, json.dump());
 }
@@ -270,7 +271,7 @@ void RowWriter::identity(const record::Identity& identity) {
     private_string("identity/" + std::to_string(id), identity.value);
     row.run(id, entry_, identity.source, identity.key, nullptr);
   } else {
-    row.run(id, entry_, identity.source, identity.key, identity.value);
+    row.run(id, entry_, identity.source, identity.key, withheld(identity.value));
   }
 }
 
@@ -287,7 +288,7 @@ void RowWriter::environment(const std::vector<record::EnvironmentReading>& readi
     environment_.bind(4, reading.key);
     environment_.bind(5, reading.value);
     environment_.bind(6, reading.unit);
-    environment_.bind(7, reading.text);
+    environment_.bind(7, withheld(reading.text));
     environment_.step();
   }
 }

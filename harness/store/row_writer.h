@@ -32,6 +32,7 @@ class RowWriter {
   // `text` with the private words in it, and the host's name, stored apart and replaced by marks:
   // for what programs and errors say, which the chain covers and nobody could redact later.
   std::string withheld(const std::string& text);
+  base::Json withheld(const base::Json& json);  // in every text of it, members' names too
   // Sets a mutable column and logs it; the value it has already is no change.
   void change(const char* table, std::int64_t row, const char* column, const std::string& value);
 

@@ -6,6 +6,9 @@
 #include "harness/store/row_writer.h"
 
 namespace abba::store {
+
+using base::Json;
+
 namespace {
 
 constexpr std::size_t kShortestHost = 4;  // a shorter name occurs in ordinary words
@@ -34,6 +37,10 @@ std::string RowWriter::withheld(const std::string& text) {
   }
   const std::string host = database_.text("SELECT text FROM private WHERE key = 'host'");
   return host.size() < kShortestHost ? out : replace_word(out, host, private_mark("host"));
+}
+
+Json RowWriter::withheld(const Json& json) {
+  return with_texts(json, [this](const std::string& text) { return withheld(text); });
 }
 
 void RowWriter::analysis(const record::Analysis& analysis) {

@@ -13,6 +13,7 @@
 #include "engine/base/json.h"
 #include "engine/base/sha256.h"
 #include "engine/base/text.h"
+#include "harness/record/registration.h"
 #include "harness/workers/executable.h"
 #include "harness/workers/process.h"
 
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::ErrorCode;
 using base::Json;
+using record::short_digest;
 
 constexpr double kGitTimeout = 600;
 constexpr double kBuildTimeout = 2 * 3600;
@@ -255,8 +257,8 @@ BuiltRevision build_revision(const std::string& repo, const std::string& rev,
   const std::string recipe_digest = base::sha256_hex(recipe_text(recipe));
   const std::string toolchain_digest = base::sha256_hex(toolchain);
   const fs::path build = abba / "builds" /
-                         (source.tree.substr(0, 8) + "-" + recipe_digest.substr(0, 8) + "-" +
-                          toolchain_digest.substr(0, 8));
+                         (short_digest(source.tree) + "-" + short_digest(recipe_digest) + "-" +
+                          short_digest(toolchain_digest));
   const fs::path executable = build / recipe.executable;
   const BuiltRevision result{executable.string(), source.tree, source.commit, false};
   const Json mark = Json::object({{"tree", source.tree},

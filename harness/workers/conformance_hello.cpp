@@ -17,12 +17,12 @@ std::string hello_valid(Bench& bench) {
 }
 
 std::string capabilities_fit(Bench& bench) {
-  if (bench.declares("outputs") != !bench.hello.stages.empty()) {
-    throw Broken{bench.declares("outputs") ? "\"outputs\" is declared, but no stage"
-                                           : "stages are declared without \"outputs\"",
+  if (bench.hello.declares("outputs") != !bench.hello.stages.empty()) {
+    throw Broken{bench.hello.declares("outputs") ? "\"outputs\" is declared, but no stage"
+                                                 : "stages are declared without \"outputs\"",
                  ""};
   }
-  if (!bench.hello.factors.empty() && !bench.declares("load")) {
+  if (!bench.hello.factors.empty() && !bench.hello.declares("load")) {
     throw Broken{"factors are declared without \"load\", which alone can set them", ""};
   }
   return base::join(bench.hello.capabilities, ", ");

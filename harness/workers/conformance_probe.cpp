@@ -1,7 +1,5 @@
 #include "harness/workers/conformance_probe.h"
 
-#include <algorithm>
-
 #include "harness/workers/messages.h"
 
 namespace abba::workers {
@@ -35,20 +33,15 @@ Subject& Bench::prepared() {
 
 void Bench::load_defaults(Subject& subject) const {
   subject.ask(hello_request());
-  if (declares("load")) subject.ask(load_request(defaults()));
+  if (hello.declares("load")) subject.ask(load_request(defaults()));
 }
 
 Json Bench::prepare(Subject& subject) const {
   return subject.ask(prepare_request(workload(), 7));
 }
 
-bool Bench::declares(std::string_view capability) const {
-  return std::find(hello.capabilities.begin(), hello.capabilities.end(), capability) !=
-         hello.capabilities.end();
-}
-
 void Bench::require_capability(std::string_view capability) const {
-  if (!declares(capability)) {
+  if (!hello.declares(capability)) {
     throw NotDeclared{"the capability \"" + std::string(capability) + "\" is not declared"};
   }
 }

@@ -30,7 +30,6 @@ class Bench {
   base::Json prepare(Subject& subject) const;
   [[nodiscard]] record::Workload workload() const;
   [[nodiscard]] record::LoadRequest defaults() const;
-  [[nodiscard]] bool declares(std::string_view capability) const;
   void require_capability(std::string_view capability) const;  // throws NotDeclared
 
   // 2 warm-ups and 5 requests of the workload.

@@ -56,11 +56,6 @@ ProtocolWorker::ProtocolWorker(const WorkerSpec& spec) : spec_(spec), process_(p
   hello_ = checked([&] { return parse_hello(answer, spec_.name); });
 }
 
-bool ProtocolWorker::has(const std::string& capability) const {
-  return std::find(hello_.capabilities.begin(), hello_.capabilities.end(), capability) !=
-         hello_.capabilities.end();
-}
-
 void ProtocolWorker::give_up(const std::string& problem) {
   const int status = process_.terminate(0);
   exit_code_ = workers::exit_code(status);
@@ -124,7 +119,7 @@ Json ProtocolWorker::ask(const Json& request, double timeout_s, ErrorCode refusa
 }
 
 record::LoadReply ProtocolWorker::load(const record::LoadRequest& request) {
-  if (!has("load")) {
+  if (!hello_.declares("load")) {
     const bool nothing_asked =
         request.files.empty() && request.factors.empty() && request.inject.is_null() &&
         (!request.settings.is_object() || request.settings.as_object().empty());
@@ -155,7 +150,7 @@ record::SlotReply ProtocolWorker::slot(const record::SlotRequest& asked) {
 std::vector<record::OutputTensor> ProtocolWorker::outputs(const std::string& workload,
                                                           const std::vector<std::string>& stages,
                                                           bool with_values) {
-  if (!has("outputs")) {
+  if (!hello_.declares("outputs")) {
     throw Error(ErrorCode::kBroken, spec_.name, "does not declare the capability \"outputs\"");
   }
   const Json answer = ask(outputs_request(workload, stages, with_values, factors_),
@@ -167,7 +162,7 @@ std::vector<record::OutputTensor> ProtocolWorker::outputs(const std::string& wor
 }
 
 std::vector<record::CaptureCosts> ProtocolWorker::graph_capture(const std::string& workload) {
-  if (!has("graph_capture")) {
+  if (!hello_.declares("graph_capture")) {
     throw Error(ErrorCode::kBroken, spec_.name,
                 "does not declare the capability \"graph_capture\"");
   }

@@ -52,7 +52,6 @@ class ProtocolWorker : public Worker {
   // Ends the process if `parse` finds the answer broken.
   template <typename Parse>
   auto checked(Parse parse);
-  [[nodiscard]] bool has(const std::string& capability) const;
 
   WorkerSpec spec_;
   Process process_;

@@ -121,9 +121,10 @@ def main():
     parser.add_argument("--decide", required=True)
     parser.add_argument("--laya", required=True)
     options = parser.parse_args()
-    doctor = subprocess.run([options.laya, "doctor"], capture_output=True, text=True, check=True).stdout
-    if "cuda: unavailable" in doctor:
-        skip("ABBA_REQUIRE_CUDA", f"no GPU to ask: {doctor.strip()}")
+    doctor = subprocess.run([options.laya, "doctor", "--json"], capture_output=True, text=True, check=True).stdout
+    cuda = json.loads(doctor)["cuda"]
+    if not cuda["available"]:
+        skip("ABBA_REQUIRE_CUDA", f"no GPU to ask: {cuda['reason']}")
     rows = wrong = 0
     for family in original_goldens.FAMILIES:
         with tempfile.TemporaryDirectory() as folder:

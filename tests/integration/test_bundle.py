@@ -164,7 +164,16 @@ class Bundle(ProjectTest):
     def test_nothing_of_this_machine_is_in_a_bundle_of_a_run_made_here(self):
         manifest = sleepy_manifest()
         worker = self.root / "worker-of-mine.py"
-        worker.write_text(pathlib.Path(manifest["worker"][-1]).read_text())
+        # It answers load and prepare with paths of this machine, as a worker that says what it loaded.
+        text = pathlib.Path(manifest["worker"][-1]).read_text()
+        for said, instead in (
+                ("        return {}\n", "        return {'device': {'library': os.path.abspath(__file__)}}\n"),
+                ("        self.requests = 0\n",
+                 "        self.requests = 0\n"
+                 "        return {'facts': {'cache': 'kept in ' + os.path.abspath('.abba/cache')}}\n")):
+            self.assertEqual(text.count(said), 1)
+            text = text.replace(said, instead)
+        worker.write_text(text)
         manifest["worker"] = ["python3", "-B", worker.name]
         path = self.write(manifest)
         self.abba("run", path, "--register")
@@ -173,6 +182,15 @@ class Bundle(ProjectTest):
         self.abba("verify", "out.zip")
         text = self.words_of_bundle("out.zip")
         self.assertIn("worker/1/command", text)
+        with zipfile.ZipFile(self.root / "out.zip") as archive:
+            withheld = json.loads(archive.read("bundle.json"))["withheld"]
+        marks = {item["key"] for item in withheld if item["key"].startswith("text/")}
+        self.assertGreaterEqual(len(marks), 2)
+        self.assertTrue(all("{private:" + key + "}" in text for key in marks))
+        shown = sqlite3.connect(run_file).execute(
+            "SELECT text FROM private WHERE key LIKE 'text/%'").fetchall()
+        self.assertIn((str(worker.resolve()),), shown)
+        self.assertIn((str(self.root.resolve() / ".abba/cache"),), shown)
         for what, private in {"project folder": str(self.root), "home": os.path.expanduser("~"),
                               "source folder": str(SOURCE), "harness": ABBA,
                               "host name": socket.gethostname()}.items():

@@ -3,6 +3,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+import time
 import unittest
 
 from project import ABBA, ENVIRONMENT, SAXPY, ProjectTest, saxpy_manifest
@@ -32,7 +33,7 @@ class Calibrate(ProjectTest):
         path = self.write(equal_arms())
         done, record = self.calibrate(path, "--quick", "--minutes", "0.002", codes=(6,))
         self.assertRegex(done.stderr, r"abba: not complete: \d+ runs are missing")
-        first = next((self.root / ".abba/calibration").glob("*/equal/001.sqlite"))
+        first = next((self.root / ".abba/calibration").glob("*/calibration/equal/001.sqlite"))
         before = first.stat().st_mtime_ns
         self.assertEqual([run["file"] for run in record["runs"]], ["equal/001.sqlite"])
         done, record = self.calibrate(path, "--quick")
@@ -54,28 +55,35 @@ class Calibrate(ProjectTest):
         self.abba("run", other, "--exploratory", "--quiet")
         earlier = max((self.root / ".abba/exploratory/other").glob("*.sqlite"))
         self.assertIn("N090: no calibration record", self.abba("report", earlier).stdout)
+        time.sleep(1.1)  # times of day are stored in whole seconds
         self.calibrate(path, "--runs", "1", "--minutes", "0.002", "--record-now")
-        records = list((self.root / "results/calibration").glob("*/*.json"))
+        records = list((self.root / "results/calibration").glob("*/calibration/*.json"))
         self.assertEqual(len(records), 1)
         again, _ = self.calibrate(path, "--runs", "1", "--no-runs", "--record-now")
         self.assertIn("says the same", again.stderr)
-        self.assertEqual(list((self.root / "results/calibration").glob("*/*.json")), records)
+        self.assertEqual(list((self.root / "results/calibration").glob("*/calibration/*.json")), records)
         # Stored runs are judged anywhere by the name of their class, and for no other class.
-        named = records[0].parent.name
+        folder = records[0].parent.parent
+        named = folder.name
         self.calibrate(path, "--runs", "1", "--no-runs", "--record-now", "--class", named)
         self.assertIn("--no-runs", self.abba("calibrate", path, "--class", named, exit_code=2).stderr)
         self.assertIn("is no machine class", self.abba("calibrate", path, "--no-runs", "--class", "../x",
                                                        exit_code=2).stderr)
-        stranger = records[0].parent.with_name("another-cpu-64-cpus")
-        shutil.copytree(records[0].parent, stranger)
+        stranger = folder.with_name("another-cpu-64-cpus")
+        shutil.copytree(folder, stranger)
         said = self.abba("calibrate", path, "--no-runs", "--class", stranger.name, exit_code=5).stderr
         self.assertIn(f"is passed over: its machine is of class {named}", said)
         shutil.rmtree(stranger)
+        time.sleep(1.1)
         self.abba("run", other, "--exploratory", "--quiet")
         later = max((self.root / ".abba/exploratory/other").glob("*.sqlite"))
         self.assertNotEqual(earlier, later)
         digest = hashlib.sha256(records[0].read_bytes()).hexdigest()
         self.assertIn(f"record {digest[:12]}, 0 days old", self.abba("report", later).stdout)
+        # A machine that was calibrated with two kinds of load has two records to cite.
+        shutil.copytree(folder / "calibration", folder / "second")
+        self.assertRegex(self.abba("report", later).stdout,
+                         rf"(?s)record {digest[:12]}.*By second: .*record {digest[:12]}")
         self.assertIn("N090: no calibration record", self.abba("report", earlier).stdout,
                       "a report does not change because a record came later")
         self.assertNotIn("calibration", self.abba("list").stdout)

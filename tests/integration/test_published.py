@@ -8,7 +8,7 @@ RESULTS = SOURCE / "results"
 
 class Published(ProjectTest):
     def test_every_run_file_checks_out(self):
-        files = sorted(RESULTS.glob("*/*.sqlite.xz")) + sorted(RESULTS.glob("calibration/*/*/001.sqlite.xz"))
+        files = sorted(RESULTS.glob("*/*.sqlite.xz")) + sorted(RESULTS.glob("calibration/*/*/*/001.sqlite.xz"))
         self.assertGreater(len(files), 20, "the published run files are not where they are looked for")
         for file in files:
             with self.subTest(file=str(file.relative_to(RESULTS))):

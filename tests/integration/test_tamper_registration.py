@@ -218,6 +218,12 @@ class TamperRegistration(unittest.TestCase):
         self.case("two events of the last run lost and acknowledged",
                   lambda root: [lost(kind, -1)(root) for kind in ("bound", "run-started")],
                   (0,), (0, said), command="preflight")
+        # A third run may start, a fourth may not: the lost start still counts.
+        def run_again(root):
+            lost("run-started", -1)(root)
+            self.must(root, "run", "--quiet", "manifests/saxpy.json")
+        self.case("a run whose start is lost still counts", run_again,
+                  (3, "allows 3 runs", "2 started already, with 1 more in lost events"), None)
         self.case("registered event lost and acknowledged", lost("registered"),
                   (3, "in its lock but not in the ledger"), (0, said))
 

@@ -12,6 +12,20 @@ from project import ENVIRONMENT, SAXPY, SAXPY_PY, SOURCE, ProjectTest, saxpy_man
 
 
 class Way(ProjectTest):
+    def test_doctor_tells_people_and_programs_the_same(self):
+        lines = self.abba("doctor").stdout.splitlines()
+        rows = json.loads(self.abba("doctor", "--json").stdout)
+        self.assertEqual(len(lines), len(rows))
+        for line, row in zip(lines, rows):
+            self.assertEqual(list(row), ["topic", "health", "text", "advice"])
+            self.assertIn(row["health"], ("good", "limited", "missing"))
+            self.assertEqual(line.split()[:2], [row["health"], row["topic"] + ":"])
+        topics = [row["topic"] for row in rows]
+        self.assertEqual(topics[:6], ["cpus", "frequency", "clock", "counters", "disk", "git"])
+        self.assertEqual(set(topics[6:]), {"device"})
+        for topic in topics:
+            self.assertIn(topic, self.abba("doctor", "--help").stdout)
+
     def test_cpp_worker_from_check_to_verify_twice(self):
         path = self.write(saxpy_manifest([SAXPY]))
         self.assertIn("no mistakes", self.abba("check", path).stdout)

@@ -8,4 +8,5 @@ if ! command -v clang-format >/dev/null; then
   [ "${ABBA_REQUIRE_CLANG_FORMAT:-0}" = 1 ] && exit 1
   exit 77
 fi
-git ls-files --cached --others --exclude-standard '*.h' '*.cpp' | xargs clang-format --dry-run --Werror
+git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh' |
+  xargs clang-format --dry-run --Werror

@@ -168,6 +168,14 @@ def rule_forbidden_code(tree):
                     yield f"{path}:{line_of(text, match.start())}: {message}"
 
 
+def rule_note_codes(tree):
+    """A code of a note is written once, in its layer's table; elsewhere its constant is used."""
+    for path, text in tree.sources("harness/"):
+        if not path.endswith("notes.h"):
+            for match in re.finditer(r'"N\d\d\d', text):
+                yield f"{path}:{line_of(text, match.start())}: {match.group()[1:]} by hand; use the constant of its notes.h"
+
+
 def rule_header_opens(tree):
     for path, text in tree.sources("engine/", "harness/", "experiments/"):
         if path.endswith(".h"):
@@ -239,6 +247,7 @@ BROKEN = {
     "file_length": {"engine/base/a.cpp": "\n" * 401},
     "function_length": {"engine/base/a.cpp": "void f() {\n" + "  g();\n" * 80 + "}\n"},
     "forbidden_code": {"engine/cpu/a.cpp": "const char* x = std::getenv(\"A\");\n"},
+    "note_codes": {"harness/run/a.cpp": 'f("N090: none");\n'},
     "header_opens": {"engine/base/a.h": "int x;\n"},
     "layer_has_tests": {"engine/base/a.cpp": ""},
     "requirements": {"tests/requirements.md": "| S1-01 | x | by `nowhere.cpp` |\n"},

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/record/calibration_notes.h"
 #include "harness/record/names.h"
 #include "harness/report/format.h"
 #include "harness/report/sections/sections.h"
@@ -69,10 +70,10 @@ void doubts_section(const Source& source, Document& document) {
   } else {
     document.add(std::move(bullets));
   }
-  // N090 is a note of harness/calibration, which this layer does not know.
   document.paragraph(
       source.context.calibration.empty()
-          ? "N090: no calibration record of this machine class was there when the run began."
+          ? std::string(record::kNoCalibration) +
+                ": no calibration record of this machine class was there when the run began."
           : "Calibration of this harness on this machine: " + source.context.calibration + ".");
 }
 

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "engine/base/error.h"
-#include "harness/calibration/calibration_notes.h"
 #include "harness/calibration/calibration_record.h"
 #include "harness/calibration/machine_class.h"
 #include "harness/calibration/series.h"
@@ -150,16 +149,6 @@ TEST(Table, marks_what_does_not_hold) {
   EXPECT_EQ(table(found).find("FAIL"), std::string::npos);
   found.checks[0].count = 17;
   EXPECT_NE(table(found).find("FAIL  17 of 200"), std::string::npos);
-}
-
-TEST(Notes, codes_are_ordered_and_explained) {
-  ASSERT_FALSE(note_table().empty());
-  std::string_view last;
-  for (const auto& note : note_table()) {
-    EXPECT_LT(last, note.code);
-    EXPECT_GT(note.explanation.size(), 40U);
-    last = note.code;
-  }
 }
 
 }  // namespace

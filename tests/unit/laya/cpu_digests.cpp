@@ -52,8 +52,9 @@ void print_digests(const char* precision, unsigned seed) {
 
 int main(int argc, char** argv) {
   const unsigned seed = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 8U;
+  const abba::base::Json cuda = abba::laya::backends_json().at("cuda");
   const bool without =
-      abba::laya::backends_text().find("without a CUDA toolkit") != std::string::npos;
+      cuda.text_or_empty("reason").find("without a CUDA toolkit") != std::string::npos;
   std::printf("cuda compiled in: %s\n", without ? "no" : "yes");
   for (const char* precision : {"fp32", "bf16"}) abba::laya::print_digests(precision, seed);
   return 0;

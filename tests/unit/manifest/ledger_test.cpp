@@ -70,7 +70,8 @@ TEST_F(Ledger, ALostEventIsAcknowledgedWithAReasonAndStaysNamed) {
   const std::filesystem::path file = folder_.path() / first.file;
   const std::string bytes = base::read_file(file.string());
   std::filesystem::remove(file);
-  EXPECT_THAT(read().missing, ::testing::ElementsAre(first.digest));
+  ASSERT_EQ(read().missing.size(), 1U);
+  EXPECT_EQ(read().missing[0].digest, first.digest);
   const auto acknowledge = [&](const std::string& digest, const std::string& reason) {
     acknowledge_loss(folder_.path(), digest, read().missing, reason, kNow);
   };
@@ -148,6 +149,43 @@ TEST_F(Ledger, RunsAreLimited) {
     EXPECT_EQ(error.code(), base::ErrorCode::kMismatch);
     EXPECT_THAT(error.what(), HasSubstr("max_runs"));
   }
+}
+
+// Losing an event must not unmake a run.
+TEST_F(Ledger, ALostEventThatMayHaveBeenARunCountsAsOne) {
+  const auto lose = [&](const record::LedgerEvent& event, const std::string& kind) {
+    std::filesystem::remove(folder_.path() / event.file);
+    acknowledge_loss(folder_.path(), event.digest, {{event.digest, kind}}, "a disk died", kNow);
+  };
+  const auto older = append_event(folder_.path(), LedgerEventKind::kRunStarted,
+                                  std::string(64, 'b'), base::Json::object(), kNow);
+  add(LedgerEventKind::kRegistered);
+  add(LedgerEventKind::kRunStarted);
+  const auto bound = add(LedgerEventKind::kBound);
+  const auto second = add(LedgerEventKind::kRunStarted);
+  EXPECT_NO_THROW(require_run_allowed(read(), kLock, 3));
+  lose(bound, "bound");  // a run file knows what it was
+  lose(older, "");       // came before the registration, so it was no run of it
+  EXPECT_EQ(lost_runs(read(), kLock), 0);
+  EXPECT_NO_THROW(require_run_allowed(read(), kLock, 3));
+  EXPECT_EQ(lost_runs(read(), std::string(64, 'b')), 1);  // whose registration is not there
+  lose(second, "run-started");
+  EXPECT_EQ(count_events(read(), LedgerEventKind::kRunStarted, kLock), 1);
+  EXPECT_EQ(lost_runs(read(), kLock), 1);
+  EXPECT_NO_THROW(require_run_allowed(read(), kLock, 3));
+  const auto third = add(LedgerEventKind::kRunFinished);
+  lose(third, "");  // nobody knows what it was
+  try {
+    require_run_allowed(read(), kLock, 3);
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.code(), base::ErrorCode::kMismatch);
+    EXPECT_THAT(error.what(), HasSubstr("1 started already, with 2 more in lost events"));
+  }
+  // A registration after the losses builds on all that acknowledges them.
+  append_event(folder_.path(), LedgerEventKind::kRegistered, std::string(64, 'c'),
+               base::Json::object(), kNow);
+  EXPECT_EQ(lost_runs(read(), std::string(64, 'c')), 0);
 }
 
 TEST_F(Ledger, WithdrawalIsFinalAndNeedsAReason) {

@@ -53,10 +53,23 @@ TEST(PrivateWords, LeaveARedactedFileWhereverTheyStood) {
   run.notes.back().text = "worker A: " + secret + " ended with 3 on host-of-someone";
   run.passes.back().blocks.back().failed = true;
   run.passes.back().blocks.back().failure = "worker A: " + secret + " hangs";
+  record::LoadReply load = run.load.at("A");
+  load.settings = base::Json::object({{"library", secret}, {secret, 1}});
+  load.device = base::parse_json(R"({"files": ["host-of-someone:)" + secret + R"(", 3]})", "d");
+  record::PrepareReply prepared = run.prepared.at("A/w1");
+  prepared.facts = base::Json::object({{"cache", "kept in " + secret}});
+  record::WorkerHello hello = run.hello.at("A");
+  hello.facts = base::Json::object({{"built in", secret}});
+  const record::Identity identity{"runtime/A", "library", secret};
   {
     RunFile file = testing::create_run(path, run);
     file.commit_facts("host", {.private_strings = {{"host", "host-of-someone"}}});
     file.commit_facts("notes", {.notes = {run.notes.back()}});
+    file.commit_facts("answers", {.hello = {{"A", hello}},
+                                  .load = {{"A", load}},
+                                  .prepared = {{"A/w1", prepared}},
+                                  .identity = {identity},
+                                  .environment = {{-1, 1, "before", "placement", 0, "", secret}}});
     for (const record::Pass& pass : run.passes) testing::commit_pass(file, run, pass);
     record::Analysis analysis = testing::random_analysis(5);
     analysis.verdicts[0].reason = "N015: " + run.passes.back().blocks.back().failure;
@@ -68,6 +81,11 @@ TEST(PrivateWords, LeaveARedactedFileWhereverTheyStood) {
   EXPECT_EQ(read.passes.back().blocks.back().failure, run.passes.back().blocks.back().failure);
   EXPECT_EQ(read.state_text, "stopped by " + secret);
   EXPECT_THAT(read_analysis(path)->verdicts[0].reason, HasSubstr(secret));
+  EXPECT_EQ(read.load.at("A").settings, load.settings);
+  EXPECT_EQ(read.load.at("A").device, load.device);
+  EXPECT_EQ(read.prepared.at("A/w1").facts, prepared.facts);
+  EXPECT_EQ(read.hello.at("A").facts, hello.facts);
+  EXPECT_EQ(read.identity.back().value, secret);
   const std::string copy = folder.file("copy.sqlite");
   write_redacted(path, copy);
   const std::string bytes = base::read_file(copy);

@@ -38,6 +38,10 @@ inline float __shfl_xor_sync(unsigned, float value, int mask) {
 inline float __uint_as_float(unsigned bits) {
   return std::bit_cast<float>(bits);
 }
+template <typename Word>
+Word __ldcg(const Word* from) {
+  return *from;
+}
 inline float __fadd_rn(float a, float b) {
   return a + b;
 }

@@ -8,12 +8,14 @@
 #include "engine/cuda/kernels/action_features.h"
 #include "engine/cuda/kernels/add.h"
 #include "engine/cuda/kernels/bias.h"
+#include "engine/cuda/kernels/cache_walk.h"
 #include "engine/cuda/kernels/embed_norm.h"
 #include "engine/cuda/kernels/formulas.h"
 #include "engine/cuda/kernels/gather_rows.h"
 #include "engine/cuda/kernels/geglu.h"
 #include "engine/cuda/kernels/layer_norm.h"
 #include "engine/cuda/kernels/rope.h"
+#include "engine/cuda/kernels/strided_bias.h"
 #include "engine/cuda/kernels/transpose_heads.h"
 #include "engine/cuda/kernels/type_embedding.h"
 #include "engine/ops/variant.h"
@@ -191,6 +193,25 @@ TEST_P(RowsOnHost, bias_levels_have_the_same_bits_and_keep_a_nan) {
   }
 }
 
+TEST_P(RowsOnHost, a_bias_of_rows_apart_leaves_what_lies_between) {
+  for (const std::int64_t columns : {1, 2, 129, 256}) {
+    for (const std::int64_t stride : {columns, columns + 3}) {
+      for (const bool relu : {false, true}) {
+        ActValues bias = random(columns);
+        const ActValues before = random(5 * stride, 2.0F);
+        ActValues y = before;
+        launch_strided_bias({5, columns, relu}, bias.data(), y.data(), stride, context_);
+        for (std::int64_t i = 0; i < 5 * stride; ++i) {
+          const bool is_inside = i % stride < columns;
+          const float sum = before.at(i) + (is_inside ? bias.at(i % stride) : 0.0F);
+          const float kept = is_inside && relu ? std::max(sum, 0.0F) : sum;
+          ASSERT_EQ(y.at(i), rounded(GetParam(), kept)) << columns << " of " << stride;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(RowsOnHost, types_rows_and_heads_go_where_they_belong) {
   const ops::TypeEmbeddingProblem typed{3, 5, 67};
   ActValues h = random(15 * 67);
@@ -253,6 +274,18 @@ TEST_P(RowsOnHost, addresses_without_alignment_give_the_same_bits) {
   launch_add_norm({3, 128}, gain.data(), nullptr, aligned.data(), a.data(), y.data(), context_);
   launch_add_norm({3, 128}, gain.data(), nullptr, shifted.data(), b.data(), z.data(), context_);
   EXPECT_TRUE(y == z);
+}
+
+// A chain of 64-byte steps through 16 lines, in an order that is not that of their addresses.
+TEST(CacheWalkOnHost, ends_where_so_many_steps_lead) {
+  std::vector<std::uint32_t> next(256, 999);
+  for (std::uint32_t i = 0; i < 16; ++i) next[i * 16] = (i + 5) % 16 * 16;
+  const LaunchContext context(Precision::kFp32);
+  for (const std::int64_t steps : {1, 2, 15, 16, 33}) {
+    std::uint32_t end = 999;
+    launch_cache_walk(next.data(), steps, &end, context);
+    EXPECT_EQ(end, static_cast<std::uint32_t>(5 * steps % 16 * 16)) << steps;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, RowsOnHost, testing::Values(Precision::kBf16, Precision::kFp32),

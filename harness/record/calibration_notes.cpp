@@ -1,20 +1,18 @@
-#include "harness/calibration/calibration_notes.h"
+#include "harness/record/calibration_notes.h"
 
-namespace abba::calibration {
+namespace abba::record {
 namespace {
 
-using record::Severity;
-
-constexpr record::NoteEntry kNotes[] = {
-    {kNoRecord, Severity::kInfo,
+constexpr NoteEntry kNotes[] = {
+    {kNoCalibration, Severity::kInfo,
      "No calibration record of this machine class was there when the run began, so how often the "
      "harness is wrong here is not known. Measure it with `abba calibrate`.",
      "Run `abba calibrate` on this machine."},
-    {kStaleRecord, Severity::kInfo,
+    {kStaleCalibration, Severity::kInfo,
      "The newest calibration record of this machine class is more than 30 days older than the run. "
      "Repeat `abba calibrate`.",
      "Run `abba calibrate` again."},
-    {kFailedRecord, Severity::kDoubt,
+    {kFailedCalibration, Severity::kDoubt,
      "The newest calibration of this machine class did not hold: the harness gave more wrong "
      "answers than its plan allows, or missed known effects. Read the record before believing a "
      "verdict from there.",
@@ -23,8 +21,8 @@ constexpr record::NoteEntry kNotes[] = {
 
 }  // namespace
 
-std::span<const record::NoteEntry> note_table() {
+std::span<const NoteEntry> calibration_notes() {
   return kNotes;
 }
 
-}  // namespace abba::calibration
+}  // namespace abba::record
