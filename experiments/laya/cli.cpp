@@ -57,7 +57,7 @@ int exit_code(base::ErrorCode code) {
 // One word after each flag, as often as one likes: more words would be those of another option.
 CLI::Option* takes_each(CLI::App* command, const char* flag, std::vector<std::string>& words,
                         const char* meaning) {
-  return command->add_option(flag, words, meaning)->expected(1)->take_all();
+  return command->add_option(flag, words, meaning)->allow_extra_args(false);
 }
 
 void takes_backend(CLI::App* command, std::string& backend) {

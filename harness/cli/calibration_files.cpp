@@ -27,7 +27,8 @@ std::optional<calibration::Citation> newest_before(const fs::path& folder, const
   std::optional<calibration::Citation> newest;
   for (const fs::path& file : record_files(folder)) {
     auto found = calibration::citation(base::parse_json_file(file.string()), file.string());
-    if (found.utc <= utc && (!newest || newest->utc < found.utc)) {
+    // Not of the same second: it may have come after the run began.
+    if (found.utc < utc && (!newest || newest->utc < found.utc)) {
       found.digest = base::sha256_file(file);
       newest = std::move(found);
     }

@@ -292,8 +292,7 @@ void CommandLine::machine_commands() {
   check->add_option("--settings", options_.settings, "settings to load with, a JSON object");
   check->add_option("--file", options_.files, "a file to load with; may be repeated")
       ->type_name("NAME=PATH")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   check->add_option("--timeout-s", options_.timeout_s, "seconds that one answer may take")
       ->check(CLI::Validator(positive_number, ""));
   check->add_flag("--json", options_.json, "for programs");

@@ -129,13 +129,26 @@ Guess guess_of(const Options& options, const Loaded& loaded, const NoiseBudget& 
   return guess;
 }
 
+// "A, then for B": whose workers a later pass starts, one after the other.
+std::string later_arms(const record::PlannedPass& pass) {
+  std::vector<std::string> arms;
+  for (const char arm : pass.start_order) {
+    arms.emplace_back(1, arm);
+  }
+  return base::join(arms, ", then for ");
+}
+
 std::string passes_text(const record::Plan& plan) {
   std::string text;
   for (const auto& pass : plan.passes) {
+    const bool later = record::is_later(pass.phase);
     text += std::string(record::name(pass.phase)) + " pass " + std::to_string(pass.index + 1) +
-            (pass.fresh_workers ? " (fresh workers)" : "") + ":";
+            (later                ? " (a fresh worker for " + later_arms(pass) + ")"
+             : pass.fresh_workers ? " (fresh workers)"
+                                  : "") +
+            ":";
     for (const auto& block : pass.blocks) {
-      text += " " + block.workload + " " + block.slot_order;
+      text += " " + block.workload + (later ? "" : " " + block.slot_order);
     }
     text += "\n";
   }

@@ -83,7 +83,8 @@ std::optional<BreakEven> break_even(const record::RunRecord& run, const record::
   // What a request of the capturing arm saves, as fractions of the baseline.
   const double sign = b_captures ? -1 : 1;
   const double saved = sign * verdict.effect;
-  const auto [least, most] = std::minmax(sign * verdict.plain95.low, sign * verdict.plain95.high);
+  const double least = std::min(sign * verdict.plain95.low, sign * verdict.plain95.high);
+  const double most = std::max(sign * verdict.plain95.low, sign * verdict.plain95.high);
   if (!cost_ns || mean_ns <= 0 || least <= 0 || saved <= 0) {
     return std::nullopt;
   }

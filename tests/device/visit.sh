@@ -23,7 +23,7 @@ done
 export LD_LIBRARY_PATH
 tests=$bundle/bin/device_tests
 networks='*Bits.*:*Checks.*:*Controls.*:*Decisions.*'
-alone='*DeviceCache*:*AttentionTiming*'
+alone='*DeviceCache*:*AttentionTiming*:*WorkerCapture*'
 read -r -a configs <<<"${VISIT_CONFIGS:-tiny student english multilingual typed}"
 
 environment() {

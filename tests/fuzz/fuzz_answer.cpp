@@ -45,6 +45,11 @@ std::string read(const abba::base::Json& answer) {
       workers::parse_outputs(answer, {"s"}, hello(), values, name);
     }
   }
+  if (type == "graph_capture") {
+    for (const auto& costs : workers::parse_graph_capture(answer, name)) {
+      if (costs.capture_ns.value_or(0) < 0 || costs.bytes.value_or(0) < 0) return "a negative cost";
+    }
+  }
   if (type == "slot") {
     const auto reply = workers::parse_slot(answer, slot_request(), hello(), name);
     if (reply.samples.size() != 3) return "a slot of another number of requests";
@@ -67,10 +72,12 @@ std::string target(std::string_view input) {
 int main(int argc, char** argv) {
   return abba::fuzz::run(
       argc, argv,
-      abba::fuzz::with_json({"\"type\"",    "\"hello\"",   "\"load\"",       "\"prepare\"",
-                             "\"slot\"",    "\"outputs\"", "\"error\"",      "\"samples\"",
-                             "\"spans\"",   "\"values\"",  "\"digest\"",     "\"tensors\"",
-                             "\"shape\"",   "\"dtype\"",   "\"boundaries\"", "\"metrics\"",
-                             "\"factors\"", "\"levels\"",  "\"parent\"",     "[1,2,3]"}),
+      abba::fuzz::with_json({"\"type\"",          "\"hello\"",   "\"load\"",       "\"prepare\"",
+                             "\"slot\"",          "\"outputs\"", "\"error\"",      "\"samples\"",
+                             "\"spans\"",         "\"values\"",  "\"digest\"",     "\"tensors\"",
+                             "\"shape\"",         "\"dtype\"",   "\"boundaries\"", "\"metrics\"",
+                             "\"factors\"",       "\"levels\"",  "\"parent\"",     "[1,2,3]",
+                             "\"graph_capture\"", "\"ledger\"",  "\"capture_ns\"", "\"warm_runs\"",
+                             "\"warm_ns\"",       "\"bytes\""}),
       target);
 }

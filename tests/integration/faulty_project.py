@@ -119,6 +119,12 @@ class FaultyProject:
                    } if (self.faults / "answers").exists() else set()
         invented = {row[2:] for row in self.samples(file)} - answers
         require(not invented, f"samples that no worker answered: {invented}")
+        ledger = self.faults / "captures"
+        captures = {tuple(map(int, line.split())) for line in ledger.read_text().splitlines()
+                    } if ledger.exists() else set()
+        invented = set(self.query(
+            file, "SELECT first_run_ns, capture_ns FROM graph_capture")) - captures
+        require(not invented, f"captures that no worker answered: {invented}")
         torn = self.query(file, f"""SELECT slot.id FROM slot LEFT JOIN sample ON slot = slot.id
             GROUP BY slot.id HAVING count(*) <> {WARMUPS + REQUESTS}""")
         require(not torn, f"slots without all of their samples: {torn}")

@@ -27,6 +27,7 @@ PHASES = {
     "pass start": ("load", 5, 0),
     "resume": ("load", 1, 0),
     "finish": ("shutdown", 7, 0),
+    "graph capture": ("graph_capture", 9, 0),  # of arm A; only cells of this phase have that pass
 }
 TIMED = ("feasibility", "measured pass", "pass end", "pass start", "resume")
 ALWAYS = tuple(PHASES)
@@ -46,16 +47,16 @@ HARNESS_FAULTS = {
     "harness-kill": (ALWAYS, -signal.SIGKILL, ""),
     "half-write": (ALWAYS[1:], -signal.SIGKILL, ""),
     "ctrl-c": (ALWAYS, 5, "stopped on request"),
-    "sigterm": (("measured pass", "pass start"), 5, "stopped on request"),
+    "sigterm": (("measured pass", "pass start", "graph capture"), 5, "stopped on request"),
     "ctrl-c-twice": (ALWAYS, 5, "stopped (at once )?on request"),
     "disk-full": (ALWAYS, 5, "full|No space left"),
     "size-limit": (("feasibility", "measured pass", "finish"), 5, "full|failed|large"),
-    "lock": (("measured pass", "finish"), 5, "another process holds the file locked"),
+    "lock": (("measured pass", "finish", "graph capture"), 5, "another process holds the file locked"),
     "device-gone": (TIMED[:2] + ("pass start",), 5, "device GPU-.* is gone"),
 }
 STOPS = ("ctrl-c", "ctrl-c-twice", "sigterm")
 HARMLESS = {
-    "flood": ("worker start", "measured pass", "finish"),
+    "flood": ("worker start", "measured pass", "finish", "graph capture"),
     "reader": ("measured pass", "finish"),
     "clock-back": ("measured pass", "resume"),
     "boot-id": ("resume",),
@@ -80,12 +81,14 @@ class Cell:
         declared = manifest()
         if fault == "worker-hang":
             declared["protocol"]["limits"] = {"timeouts": dict.fromkeys(
-                ("hello_s", "load_s", "slot_s", "outputs_s", "shutdown_s"), 1)}
+                ("hello_s", "load_s", "slot_s", "outputs_s", "graph_capture_s", "shutdown_s"), 1)}
             declared["protocol"]["limits"]["timeouts"]["shutdown_s"] = 0.2
         if fault in ("closes-pipe", "huge-line"):
             declared["protocol"]["limits"] = {"timeouts": {"shutdown_s": 0.2}}
         if fault == "device-gone":
             declared["device"] = "any"
+        if phase == "graph capture":
+            declared["graph_capture"] = {}
         if phase == "preflight":
             declared["files"] = [{"name": "f", "path": "data/f.bin",
                                   "make": [WORKER, "--make", "{path}"]}]
@@ -211,11 +214,21 @@ class Cell:
             wanted = WORKER_FAULTS[self.fault][1]
             codes = {row[0] for row in self.project.query(file, "SELECT exit_code FROM worker")}
             require(wanted in codes, f"no worker ended with {wanted}: {codes}")
+        if self.phase == "graph capture":
+            self.check_captures(file)
         if self.fault == "boot-id":
             require("host boot" in show or "boot id" in show, show)
         if self.fault == "clock-back":
             row, = self.project.query(file, "SELECT started_utc, finished_utc FROM run")
             require(row[1] < row[0], f"the clock did not go back: {row}")
+
+
+    def check_captures(self, file):
+        """A worker that broke leaves the other arm's; a run that went on has both."""
+        arms = [arm for arm, in self.project.query(
+            file, "SELECT arm FROM v_graph_capture ORDER BY arm")]
+        wanted = ["B"] if self.fault in WORKER_FAULTS else ["A", "B"]
+        require(arms == wanted, f"captures of {arms}, not of {wanted}")
 
 
 class Matrix(unittest.TestCase):
@@ -379,7 +392,7 @@ class Survival(unittest.TestCase):
     def kill_at_random(self, kills, seed):
         """Whoever is killed when, every file stays whole, and each run that ends judges the same
         recorded times alike: a pass that is run again gets the data of that pass again."""
-        project = self.project(settings={"request_us": 2000})
+        project = self.project(settings={"request_us": 2000}, graph_capture={})
         declared = json.loads(project.manifest.read_text())
         declared["protocol"].update(passes=8, looks=[8])
         project.manifest.write_text(json.dumps(declared))

@@ -7,6 +7,7 @@
 //   struck   the same line; it proves that the fault struck.
 //   starts   one byte for each worker started
 //   answers  "START DURATION" of every sample ever answered: nothing else may be in a run file
+//   captures "FIRST_RUN_NS CAPTURE_NS" of every ledger ever answered: likewise
 // `worker --make PATH` is the same for a file that a manifest makes.
 #include <fcntl.h>
 #include <signal.h>
@@ -83,6 +84,10 @@ class Faults {
     to_harness(fault);
     to_itself(fault);
     return fault;
+  }
+
+  void captured(std::int64_t first_run_ns, std::int64_t capture_ns) {
+    std::ofstream(folder_ / "captures", std::ios::app) << first_run_ns << ' ' << capture_ns << '\n';
   }
 
   void answered(std::int64_t start_ns, std::int64_t duration_ns) {
@@ -168,7 +173,7 @@ class Worker {
             "source_stamp":"","files_to_hash":[],
             "boundaries":[{"name":"request","unit":"ns","clock":"steady_clock","parent":""}],
             "metrics":[],"factors":[{"name":"pace","levels":[{"name":"slow"},{"name":"fast"}],
-            "default":"slow","hot":false}],"capabilities":["load","outputs"],"stages":["answer"],
+            "default":"slow","hot":false}],"capabilities":["load","outputs","graph_capture"],"stages":["answer"],
             "facts":{}})",
         "hello");
   }
@@ -181,6 +186,7 @@ class Worker {
     if (type == "prepare") return prepare();
     if (type == "slot") return slot(message, slot_id);
     if (type == "outputs") return outputs();
+    if (type == "graph_capture") return graph_capture();
     return Json::object({{"type", type}});
   }
 
@@ -252,6 +258,15 @@ class Worker {
     tensors.push_back(Json::object(
         {{"stage", "answer"}, {"dtype", "F32"}, {"shape", shape}, {"digest", digest()}}));
     return Json::object({{"type", "outputs"}, {"tensors", tensors}});
+  }
+
+  Json graph_capture() {
+    const std::int64_t now = now_ns();  // no two are alike
+    faults_.captured(now, now % 1'000'000);
+    Json ledger = Json::array();
+    ledger.push_back(
+        Json::object({{"shape", "[3]"}, {"first_run_ns", now}, {"capture_ns", now % 1'000'000}}));
+    return Json::object({{"type", "graph_capture"}, {"ledger", ledger}});
   }
 
   Faults faults_{true};

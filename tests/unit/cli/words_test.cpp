@@ -51,6 +51,9 @@ TEST(Options, each_command_fills_its_own) {
   EXPECT_FALSE(parsed.options.resume);
   EXPECT_EQ(parsed.options.output, "o.sqlite");
 
+  parsed = parse({"worker-check", "--file", "a=b", "--file", "c=d", "./worker", "x"});
+  EXPECT_EQ(parsed.options.files, (std::vector<std::string>{"a=b", "c=d"}));
+  EXPECT_EQ(parsed.options.words, (std::vector<std::string>{"./worker", "x"}));
   parsed = parse({"worker-check", "--", "./worker", "--flag"});
   EXPECT_EQ(parsed.options.words, (std::vector<std::string>{"./worker", "--flag"}));
   parsed = parse({"try", "./old --x", "./new"});

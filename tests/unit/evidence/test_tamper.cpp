@@ -134,6 +134,10 @@ constexpr Edit kEdits[] = {
      "changes: ", "changes: "},
     {"an output's digest dropped", "DELETE FROM output_check WHERE arm = 'B' AND input = 'w2'",
      "chain: ", "outputs: "},
+    {"a graph capture invented",
+     "INSERT INTO graph_capture (entry, worker, arm, workload, shape, capture_ns) VALUES "
+     "(2, 1, 'B', 'w1', '[2]', 5)",
+     "chain: ", "captures: "},
     {"a private string", "UPDATE private SET text = 'another machine' WHERE key = 'host'",
      "private: ", "private: "},
     {"a private string's salt dropped", "UPDATE private SET salt = NULL WHERE key = 'host'",

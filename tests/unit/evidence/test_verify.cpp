@@ -13,6 +13,7 @@
 #include "harness/manifest/lock.h"
 #include "harness/manifest/parse.h"
 #include "harness/record/names.h"
+#include "harness/run/notes.h"
 #include "harness/stats/analyze.h"
 #include "harness/store/chain.h"
 #include "harness/store/database.h"
@@ -153,6 +154,86 @@ TEST(Outputs, AreNotExpectedOfAProgram) {
   EXPECT_THAT(check_outputs(run), HasSubstr("no output digest of arm A"));
   run.manifest.b.reads = record::Reads::kWall;
   EXPECT_EQ(check_outputs(run), "");
+}
+
+// A run whose plan ends with a graph-capture pass that both arms answered on both workloads.
+record::RunRecord capturing_run() {
+  record::RunRecord run = valid_run();
+  record::PlannedPass planned;
+  planned.phase = record::Phase::kGraphCapture;
+  planned.start_order = "AB";
+  planned.blocks = {{"w1", "AB", false}, {"w2", "AB", false}};
+  run.plan.passes.push_back(planned);
+  record::Pass pass;
+  pass.id = 9000;
+  pass.phase = planned.phase;
+  pass.start_ns = 1;
+  pass.end_ns = 2;
+  run.passes.push_back(pass);
+  std::int64_t id = pass.id;
+  for (const char* arm : {"A", "B"}) {
+    record::WorkerProcess worker;
+    worker.id = ++id;
+    worker.arm = arm;
+    worker.pass = record::kLaterPass;
+    run.workers.push_back(worker);
+    for (const char* workload : {"w1", "w2"}) {
+      run.graph_captures.push_back({id, arm, workload, {.shape = "[2]", .capture_ns = 7}});
+    }
+  }
+  return run;
+}
+
+TEST(Captures, AreThoseOfThePlan) {
+  const record::RunRecord good = capturing_run();
+  EXPECT_EQ(check_captures(good), "");
+  EXPECT_EQ(check_counts(good), "");
+  EXPECT_EQ(check_captures(valid_run()), "");
+
+  record::RunRecord run = good;
+  run.plan.passes.back().start_order = "B";
+  EXPECT_THAT(check_captures(run), HasSubstr("arm A on workload w1 was not planned"));
+  run = good;
+  run.plan.passes.back().blocks.pop_back();
+  EXPECT_THAT(check_captures(run), HasSubstr("arm A on workload w2 was not planned"));
+  run = good;
+  run.plan.passes.pop_back();
+  EXPECT_THAT(check_captures(run), HasSubstr("was not planned"));
+  EXPECT_THAT(check_counts(run), HasSubstr("graph_capture pass 1 was not planned"));
+  run = good;
+  run.graph_captures.push_back(run.graph_captures.back());
+  EXPECT_THAT(check_captures(run), HasSubstr("holds a shape twice"));
+}
+
+TEST(Captures, ComeFromWorkersOfTheirOwn) {
+  record::RunRecord run = capturing_run();
+  run.graph_captures[0].worker = 9002;  // of arm B
+  EXPECT_THAT(check_captures(run), HasSubstr("started for something else"));
+  run = capturing_run();
+  run.workers.back().pass = 1;
+  EXPECT_THAT(check_captures(run), HasSubstr("started for something else"));
+  run = capturing_run();
+  run.workers.pop_back();
+  EXPECT_THAT(check_captures(run), HasSubstr("not recorded"));
+  run = capturing_run();
+  run.passes[1].blocks[0].slots[0].worker = 9001;
+  EXPECT_THAT(check_captures(run), HasSubstr("requests were timed in"));
+  run = capturing_run();
+  run.passes.back().blocks.push_back(run.passes[1].blocks[0]);
+  EXPECT_THAT(check_counts(run), HasSubstr("nothing is timed in it"));
+}
+
+TEST(Captures, AreNotMissingWithoutANoteThatSaysWhy) {
+  record::RunRecord run = capturing_run();
+  run.graph_captures.pop_back();
+  EXPECT_THAT(check_captures(run), HasSubstr("arm B on workload w2 is missing"));
+  for (const std::string_view code : {run::kLaterPassUnable, run::kLaterPassFailed}) {
+    record::RunRecord noted = run;
+    noted.notes.push_back({std::string(code), record::Severity::kInfo, "", ""});
+    EXPECT_EQ(check_captures(noted), "");
+  }
+  run.passes.back().superseded = true;  // interrupted
+  EXPECT_EQ(check_captures(run), "");
 }
 
 TEST_F(Verify, ACommitDeleted) {

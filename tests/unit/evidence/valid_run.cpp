@@ -32,6 +32,7 @@ record::RunRecord valid_run() {
     throw base::Error(base::ErrorCode::kBadInput, "kManifest", manifest::text(parsed.mistakes));
   }
   run.manifest = *parsed.manifest;
+  run.graph_captures.clear();  // the manifest asks for none
   run.analysis_version = stats::kAnalysisVersion;
   run.counts = {{"w1", 2, 5}, {"w2", 2, 5}};  // as random_run's slots hold them
   run.plan.looks = {2};

@@ -100,6 +100,21 @@ TEST(Parse, TimeoutsEnterTheDigestOnlyWhereTheyAreNotTheUsualOnes) {
   EXPECT_NE(digest(plain), digest(longer));
 }
 
+// Likewise digests with other time-outs, from before there was one for captures.
+TEST(Parse, TheTimeoutOfACaptureEntersTheDigestOnlyWhereItIsNotTheUsualOne) {
+  const auto timeouts = [](const std::string& members) {
+    return with_protocol(R"({"preset": "standard", "limits": {"timeouts": {)" + members + "}}}");
+  };
+  const auto plain = timeouts(R"("load_s": 5)");
+  const auto usual = timeouts(R"("load_s": 5, "graph_capture_s": 100)");
+  const auto longer = timeouts(R"("load_s": 5, "graph_capture_s": 600)");
+  EXPECT_EQ(expand(plain).dump().find("graph_capture_s"), std::string::npos);
+  EXPECT_EQ(digest(plain), digest(usual));
+  EXPECT_NE(digest(plain), digest(longer));
+  EXPECT_EQ(longer.protocol.limits.timeouts.graph_capture_s, 600);
+  EXPECT_EQ(digest(parsed(expand(longer).dump_pretty())), digest(longer));
+}
+
 // The same for the order of workloads, which plans chose by themselves before.
 TEST(Parse, OrderOfWorkloadsEntersTheDigestOnlyWhereItIsNotTheUsualOne) {
   const auto plain = with_protocol(R"({"preset": "standard"})");

@@ -42,6 +42,20 @@ TEST(Cost, counts_the_starts_of_each_placement) {
   EXPECT_DOUBLE_EQ(starts(record::Placement::kOneAtATime), 2 + 2 * 4 * 49);
 }
 
+TEST(Cost, counts_one_start_an_arm_of_a_later_pass_and_no_request) {
+  auto manifest = standard();
+  CostAssumptions assumptions;
+  assumptions.worker_start_s = 60;
+  assumptions.other_request_ns = 6e9;
+  const auto before = cost_of(manifest, make_plan(manifest), assumptions);
+  manifest.graph_capture = base::parse_json(R"({"workloads": ["q"]})", "");
+  const auto after = cost_of(manifest, make_plan(manifest), assumptions);
+  EXPECT_DOUBLE_EQ(after.start_minutes - before.start_minutes, 2);
+  EXPECT_DOUBLE_EQ(after.measuring_minutes - before.measuring_minutes, 2 * 10 * 6 / 60.0);
+  EXPECT_EQ(after.requests, before.requests);
+  EXPECT_EQ(after.megabytes, before.megabytes);
+}
+
 TEST(Cost, names_each_limit_that_is_exceeded) {
   auto manifest = standard();
   const auto cost = cost_of(manifest, make_plan(manifest), {});

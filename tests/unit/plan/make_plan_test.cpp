@@ -107,6 +107,37 @@ TEST(MakePlan, two_pass_is_ab_then_ba_in_declared_order_with_reused_workers) {
   }
 }
 
+// What was registered before there was such a pass keeps its plan to the last seed.
+TEST(MakePlan, a_graph_capture_pass_comes_last_and_changes_nothing_before_it) {
+  auto manifest = manifest_of(record::Order::kAbbaBaab, 12, 4, 5);
+  const auto plain = make_plan(manifest);
+  manifest.graph_capture = base::Json::object();
+  auto plan = make_plan(manifest);
+  ASSERT_EQ(plan.passes.size(), plain.passes.size() + 1);
+  const auto last = plan.passes.back();
+  EXPECT_EQ(last.phase, record::Phase::kGraphCapture);
+  EXPECT_EQ(last.index, 0);
+  EXPECT_TRUE(last.fresh_workers);
+  EXPECT_EQ(last.start_order, "AB");
+  ASSERT_EQ(last.blocks.size(), 3U);
+  EXPECT_EQ(last.blocks[2].workload, "r");
+  EXPECT_EQ(last.blocks[2].slot_order, "AB");
+  plan.passes.pop_back();
+  EXPECT_EQ(text_of(plan), text_of(plain));
+  EXPECT_EQ(plan.looks, plain.looks);
+}
+
+TEST(MakePlan, a_graph_capture_pass_is_for_the_arms_and_workloads_named) {
+  auto manifest = manifest_of(record::Order::kAbbaBaab, 1, 1, 5);
+  manifest.graph_capture = base::parse_json(R"({"arms": ["B"], "workloads": ["r", "p"]})", "");
+  const auto last = make_plan(manifest).passes.back();
+  EXPECT_EQ(last.start_order, "B");
+  ASSERT_EQ(last.blocks.size(), 2U);
+  EXPECT_EQ(last.blocks[0].workload, "p");  // as declared
+  EXPECT_EQ(last.blocks[1].workload, "r");
+  EXPECT_EQ(last.blocks[1].slot_order, "B");
+}
+
 TEST(MakePlan, random_order_uses_all_six_orders) {
   std::map<std::string, int> seen;
   for (const auto& pass : make_plan(manifest_of(record::Order::kRandom, 100, 4, 3)).passes) {

@@ -238,4 +238,44 @@ inline record::RunRecord make_run(const Spec& spec = {}) {
   return Maker(spec).run();
 }
 
+// Puts a graph-capture pass at the run's end that answered these; `worker` of each is set.
+inline void add_captures(record::RunRecord& run, std::vector<record::GraphCapture> captures,
+                         std::int64_t pass_id = 9000, bool superseded = false) {
+  record::PlannedPass planned;
+  planned.phase = record::Phase::kGraphCapture;
+  planned.start_order = "AB";
+  for (const record::Workload& workload : run.manifest.workloads) {
+    planned.blocks.push_back({workload.id, "AB", false});
+  }
+  if (!superseded) {
+    run.plan.passes.push_back(planned);
+  }
+  record::Pass pass;
+  pass.id = pass_id;
+  pass.phase = planned.phase;
+  pass.superseded = superseded;
+  pass.start_ns = 1;
+  pass.end_ns = 2;
+  run.passes.push_back(pass);
+  for (record::GraphCapture& capture : captures) {
+    capture.worker = pass_id + (capture.arm == "A" ? 1 : 2);
+    run.graph_captures.push_back(std::move(capture));
+  }
+}
+
+// An arm that launches one by one, and one that replays a graph.
+inline record::GraphCapture eager(const std::string& arm, const std::string& workload) {
+  return {0,
+          arm,
+          workload,
+          {.shape = "[8,128]", .first_run_ns = 9'000'000, .warm_runs = 2, .warm_ns = 3'000'000}};
+}
+inline record::GraphCapture captured(const std::string& arm, const std::string& workload) {
+  return {0,
+          arm,
+          workload,
+          {"[8,128]", 9'100'000, 1, 1'500'000, 2'000'000, 1'000'000, 600'000, 1'400'000, 31,
+           2'097'152}};
+}
+
 }  // namespace abba::synthetic

@@ -212,6 +212,11 @@ record::Note note(Draw& draw) {
   return {draw.word(), record::Severity::kDoubt, draw.word(), draw.word()};
 }
 
+record::CaptureCosts costs(Draw& draw) {
+  return {draw.word(),  draw.count(), draw.count(), draw.count(), draw.count(),
+          draw.count(), draw.count(), draw.count(), draw.count(), draw.count()};
+}
+
 void fill_preflight(Draw& draw, record::RunRecord& run) {
   run.bindings = {{"executable/A", draw.digest()}, {"driver", draw.word()}};
   run.counts = {{"w2", draw.count(), draw.count()}, {"w1", draw.count(), draw.count()}};
@@ -227,6 +232,8 @@ void fill_preflight(Draw& draw, record::RunRecord& run) {
       }
     }
     const std::int64_t worker = static_cast<std::int64_t>(run.workers.size()) + 1;
+    run.graph_captures.push_back({worker, id, "w1", costs(draw)});
+    run.graph_captures.push_back({worker, id, "w2", {.shape = draw.word(), .warm_runs = 0}});
     run.workers.push_back({worker,
                            id,
                            draw.small(),
@@ -350,6 +357,7 @@ store::RunFile create_run(const std::string& path, const record::RunRecord& run,
   file.commit_facts("preflight", facts);
   file.commit_facts("outputs", {.output_checks = run.output_checks});
   file.commit_facts("counts", {.counts = run.counts});
+  file.commit_facts("graph capture", {.graph_captures = run.graph_captures});
   return file;
 }
 

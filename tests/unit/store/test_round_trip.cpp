@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "harness/store/database.h"
 #include "harness/store/record_fields.h"
 #include "harness/store/record_json.h"
 #include "harness/store/run_file.h"
@@ -125,6 +126,8 @@ TEST(RecordFields, NameEveryMemberOfEveryStruct) {
   ABBA_EXPECT_ALL(Block);
   ABBA_EXPECT_ALL(Pass);
   ABBA_EXPECT_ALL(OutputCheck);
+  ABBA_EXPECT_ALL(CaptureCosts);
+  ABBA_EXPECT_ALL(GraphCapture);
   ABBA_EXPECT_ALL(Note);
   ABBA_EXPECT_ALL(RunRecord);
   ABBA_EXPECT_ALL(Interval);
@@ -175,6 +178,17 @@ TEST(RoundTrip, TextsAndAnalysisComeBack) {
   const auto analysis = read_analysis(path);
   ASSERT_TRUE(analysis.has_value());
   EXPECT_EQ(to_json(*analysis).canonical(), to_json(testing::random_analysis(99)).canonical());
+}
+
+TEST(RoundTrip, ACostThatWasNotGivenIsNullAndNotZero) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("run.sqlite");
+  testing::write_run(path, testing::random_run(6));
+  Database database(path, Database::Mode::kRead);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM graph_capture WHERE warm_runs = 0 AND "
+                             "first_run_ns IS NULL AND capture_ns IS NULL AND bytes IS NULL"),
+            2);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM graph_capture WHERE bytes > 0"), 2);
 }
 
 TEST(RoundTrip, WithoutSamplesNothingElseIsLost) {

@@ -45,6 +45,52 @@ struct Doubler : abba_worker::Worker {
   }
 };
 
+struct Capturing : Doubler {
+  std::vector<abba_worker::CaptureCosts> ledger;
+  std::int64_t first_seen = -1;
+
+  abba_worker::Description describe() override {
+    abba_worker::Description about = Doubler::describe();
+    about.captures = true;
+    return about;
+  }
+  std::vector<abba_worker::CaptureCosts> graph_capture() override {
+    first_seen = first_request_ns();
+    return ledger;
+  }
+};
+
+TEST(Capture, TheLedgerHoldsWhatIsKnownAndNoMore) {
+  Capturing worker;
+  Session session(worker);
+  const auto ask = [&](const char* line) { return Json::parse(session.answer(line)); };
+  EXPECT_EQ(Json::parse(session.hello())["capabilities"].items().back().text(), "graph_capture");
+  EXPECT_EQ(ask(R"({"type":"graph_capture","workload":"w"})")["error"]["code"].text(),
+            "unknown_workload");
+  const Json prepared = ask(R"({"type":"prepare","workload":{"id":"w","input":{"n":3}}})");
+  ask(R"({"type":"prepare","workload":{"id":"w","input":{"n":3}}})");
+  worker.ledger.resize(2);
+  worker.ledger[0].shape = "eager";
+  worker.ledger[0].first_run_ns = 0;
+  worker.ledger[1] = {"[3]", 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  EXPECT_EQ(ask(R"({"type":"graph_capture","workload":"w"})").dump(),
+            R"({"type":"graph_capture","ledger":[{"shape":"eager","first_run_ns":0},)"
+            R"({"shape":"[3]","first_run_ns":1,"warm_runs":2,"warm_ns":3,"capture_ns":4,)"
+            R"("instantiate_ns":5,"upload_ns":6,"first_replay_ns":7,"nodes":8,"bytes":9}]})");
+  // Of the first time that the workload was made ready, not of the last.
+  EXPECT_EQ(worker.first_seen, prepared["first_request_ns"].integer());
+}
+
+TEST(Capture, AWorkerThatDoesNotDeclareItRefusesIt) {
+  Doubler worker;
+  Session session(worker);
+  session.answer(R"({"type":"prepare","workload":{"id":"w"}})");
+  EXPECT_EQ(
+      Json::parse(session.answer(R"({"type":"graph_capture","workload":"w"})"))["error"]["code"]
+          .text(),
+      "unsupported");
+}
+
 class SessionTest : public testing::Test {
  protected:
   Json ask(const std::string& line) { return Json::parse(session_.answer(line)); }

@@ -30,6 +30,15 @@ class Subject(abba_worker.Worker):
         return [abba_worker.floats("x", self.x), abba_worker.floats("y", self.x[:1])]
 
 
+    def graph_capture(self):
+        if HOW == "capture-hang":
+            time.sleep(60)
+        if HOW == "capture-refused":
+            raise abba_worker.Refused("too_small", "three numbers need no graph")
+        return [{"shape": "[3]", "warm_runs": 1, "warm_ns": 5,
+                 "capture_ns": -1 if HOW == "capture-negative" else 7}]
+
+
 class Session(abba_worker.Session):
     def slot(self, message):
         if HOW == "hang":

@@ -97,6 +97,92 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"values", "[]"}, Change{"allocations", "-2"}, Change{"allocations", "null"},
         Change{"digest", "\"12\""}, Change{"digest", "12"}));
 
+Json capture() {
+  return base::parse_json(R"({"type":"graph_capture","ledger":[{"shape":"[8,128]",
+    "first_run_ns":9000,"warm_runs":2,"warm_ns":800,"capture_ns":400,"instantiate_ns":300,
+    "upload_ns":90,"first_replay_ns":200,"nodes":31,"bytes":2097152}]})",
+                          "");
+}
+
+Json with_entry(const std::string& entry) {
+  return base::parse_json(
+      R"({"type":"graph_capture","ledger":[{"shape":"[8,128]"},)" + entry + "]}", "");
+}
+
+TEST(Messages, AGoodLedgerIsRead) {
+  const auto costs = parse_graph_capture(capture(), "B");
+  ASSERT_EQ(costs.size(), 1U);
+  EXPECT_EQ(costs[0].shape, "[8,128]");
+  EXPECT_EQ(costs[0].first_run_ns, 9000);
+  EXPECT_EQ(costs[0].warm_runs, 2);
+  EXPECT_EQ(costs[0].warm_ns, 800);
+  EXPECT_EQ(costs[0].capture_ns, 400);
+  EXPECT_EQ(costs[0].instantiate_ns, 300);
+  EXPECT_EQ(costs[0].upload_ns, 90);
+  EXPECT_EQ(costs[0].first_replay_ns, 200);
+  EXPECT_EQ(costs[0].nodes, 31);
+  EXPECT_EQ(costs[0].bytes, 2097152);
+}
+
+TEST(Messages, ACostThatIsLeftOutIsAbsentAndNotZero) {
+  const auto costs = parse_graph_capture(with_entry(R"({"shape":"eager","capture_ns":0})"), "B");
+  ASSERT_EQ(costs.size(), 2U);
+  EXPECT_FALSE(costs[0].capture_ns.has_value());
+  EXPECT_EQ(costs[1].capture_ns, 0);
+  EXPECT_FALSE(costs[1].bytes.has_value());
+}
+
+// Each refusal names what is wrong with which member.
+struct WrongEntry {
+  const char* entry;
+  const char* says;
+  friend void PrintTo(const WrongEntry& wrong, std::ostream* out) { *out << wrong.entry; }
+};
+class WrongLedger : public testing::TestWithParam<WrongEntry> {};
+
+TEST_P(WrongLedger, IsRefused) {
+  try {
+    parse_graph_capture(with_entry(GetParam().entry), "B");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), base::ErrorCode::kBroken);
+    EXPECT_THAT(error.what(), testing::HasSubstr(GetParam().says));
+    EXPECT_THAT(error.what(), testing::HasSubstr("graph_capture"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Entries, WrongLedger,
+    testing::Values(
+        WrongEntry{R"({"shape":"[8,128]"})", "named twice"},
+        WrongEntry{R"({"capture_ns":4})", "\"shape\" is missing"},
+        WrongEntry{R"({"shape":""})", "\"shape\" is empty"},
+        WrongEntry{R"({"shape":7})", "a string was expected"},
+        WrongEntry{R"({"shape":"a\u0007"})", "control characters"},
+        WrongEntry{R"({"shape":"s","capture_ns":-1})", "\"capture_ns\" is no integer from 0"},
+        WrongEntry{R"({"shape":"s","capture_ns":1.5})", "\"capture_ns\" is no integer"},
+        WrongEntry{R"({"shape":"s","capture_ns":"NaN"})", "\"capture_ns\" is no integer"},
+        WrongEntry{R"({"shape":"s","capture_ns":null})", "\"capture_ns\" is no integer"},
+        WrongEntry{R"({"shape":"s","bytes":9223372036854775807})", "\"bytes\" is no integer"},
+        WrongEntry{R"({"shape":"s","bytes":1e300})", "\"bytes\" is no integer"},
+        WrongEntry{R"({"shape":"s","warm_runs":3})", "come together"},
+        WrongEntry{R"({"shape":"s","warm_ns":3})", "come together"},
+        WrongEntry{R"({"shape":"s","uplaod_ns":3})", "\"uplaod_ns\" is no cost of a capture"},
+        WrongEntry{R"([])", "no object"}));
+
+TEST(Messages, ALedgerThatIsNoneIsRefused) {
+  EXPECT_THROW(parse_graph_capture(changed(capture(), {"ledger", ""}), "B"), Error);
+  EXPECT_THROW(parse_graph_capture(changed(capture(), {"ledger", "{}"}), "B"), Error);
+  EXPECT_THROW(parse_graph_capture(changed(capture(), {"ledger", "[]"}), "B"), Error);
+  Json many = Json::array();
+  for (int i = 0; i < 1001; ++i) {
+    many.push_back(Json::object({{"shape", std::to_string(i)}}));
+  }
+  Json answer = capture();
+  answer.set("ledger", many);
+  EXPECT_THROW(parse_graph_capture(answer, "B"), Error);
+}
+
 class WrongHello : public testing::TestWithParam<Change> {};
 
 TEST_P(WrongHello, IsRefused) {

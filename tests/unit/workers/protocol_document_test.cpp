@@ -164,6 +164,27 @@ TEST(ProtocolSchema, DescribesColdCachesAndHotFactors) {
   }
 }
 
+TEST(ProtocolSchema, DescribesTheCaptureLedger) {
+  const Schema schema;
+  ProcessSpec spec;
+  spec.argv = {ABBA_TEST_PYTHON, "-B", ABBA_TEST_BREAKER};
+  Process process(spec);
+  ask(process, prepare_request(saxpy_workload(3), 5).dump());
+  const Json request = graph_capture_request("w");
+  EXPECT_EQ(schema.check(request, "requests", "graph_capture"), "");
+  Json answer = parse_answer(ask(process, request.dump()), "worker");
+  EXPECT_EQ(schema.check(answer, "answers", "graph_capture"), "");
+  // Every column of the table, as the parser knows it, and no other.
+  const Json whole = base::parse_json(
+      R"({"type":"graph_capture","ledger":[{"shape":"s","first_run_ns":1,"warm_runs":1,"warm_ns":1,
+      "capture_ns":1,"instantiate_ns":1,"upload_ns":1,"first_replay_ns":1,"nodes":1,"bytes":1}]})",
+      "");
+  EXPECT_EQ(schema.check(whole, "answers", "graph_capture"), "");
+  EXPECT_EQ(parse_graph_capture(whole, "worker").front().bytes, 1);
+  answer.set("ledger", base::parse_json(R"([{"shape":"s","cost_ns":1}])", ""));
+  EXPECT_NE(schema.check(answer, "answers", "graph_capture"), "");
+}
+
 TEST(ProtocolSchema, RefusesWhatItShould) {  // the canary of the checker
   const Schema schema;
   Json request = slot_request(slot_of("w"));

@@ -269,6 +269,45 @@ TEST(Worker, ASlotGetsTimeForWhatItsRequestsTook) {
   }
 }
 
+TEST(Worker, AnswersWhatItsCapturesCost) {
+  auto worker = broken("none");
+  const auto costs = worker->graph_capture("w");
+  ASSERT_EQ(costs.size(), 1U);
+  EXPECT_EQ(costs[0].capture_ns, 7);
+  EXPECT_FALSE(costs[0].bytes.has_value());
+  EXPECT_EQ(worker->slot(slot_of("w")).samples.size(), 7U);  // it goes on
+  auto other = spawn(spec_of(saxpy_cpp()));
+  other->prepare(saxpy_workload(3), 1);
+  EXPECT_THROW(other->graph_capture("w"), Error);  // declares none
+}
+
+TEST(Worker, ACaptureThatIsRefusedDoesNotEndTheWorkerAndOneThatIsBrokenDoes) {
+  struct Case {
+    const char* how;
+    ErrorCode code;
+    const char* says;
+  };
+  for (const Case& one :
+       {Case{"capture-refused", ErrorCode::kPreflight, "three numbers need no graph"},
+        Case{"capture-negative", ErrorCode::kBroken, "\"capture_ns\" is no integer from 0"},
+        Case{"capture-hang", ErrorCode::kBroken,
+             "did not answer \"graph_capture\" within 0.3 s"}}) {
+    WorkerSpec spec = spec_of(broken_python(one.how));
+    spec.timeouts.graph_capture_s = 0.3;
+    auto worker = spawn(spec);
+    worker->prepare(saxpy_workload(3), 1);
+    try {
+      worker->graph_capture("w");
+      ADD_FAILURE() << one.how;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), one.code) << one.how;
+      EXPECT_THAT(error.what(), HasSubstr(one.says));
+    }
+    const bool lives = kill(worker->pid(), 0) == 0;
+    EXPECT_EQ(lives, one.code == ErrorCode::kPreflight) << one.how;
+  }
+}
+
 TEST(Worker, AProgramThatDoesNotSpeakIsRefusedAtOnce) {
   WorkerSpec spec = spec_of({"sh", "-c", "echo usage: sh >&2; exit 2"});
   try {
