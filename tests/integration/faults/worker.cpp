@@ -173,7 +173,8 @@ class Worker {
             "source_stamp":"","files_to_hash":[],
             "boundaries":[{"name":"request","unit":"ns","clock":"steady_clock","parent":""}],
             "metrics":[],"factors":[{"name":"pace","levels":[{"name":"slow"},{"name":"fast"}],
-            "default":"slow","hot":false}],"capabilities":["load","outputs","graph_capture"],"stages":["answer"],
+            "default":"slow","hot":false}],
+            "capabilities":["load","outputs","graph_capture"],"stages":["answer"],
             "facts":{}})",
         "hello");
   }
