@@ -10,7 +10,7 @@ from laya_project import LAYA, LayaTest
 
 REQUESTS = pathlib.Path(os.environ["ABBA_SOURCE_DIR"]) / "experiments/requests"
 LEFT = {"files-to-hash-exist", "settings-in-effect", "device-named", "hot-factors-switch",
-        "graph-capture-answered", "serve-answered"}
+        "graph-capture-answered", "results-kept-by-capture", "unprepared-capture-refused", "serve-answered"}
 
 
 class EngineWorker(LayaTest):
