@@ -28,7 +28,7 @@ class Subject(abba_worker.Worker):
     workload_form = {} if RULE == "no-example" else {"example": {"n": 3}}
     capabilities = ["serve", "flush"]
     files_to_hash = [os.path.abspath(__file__)]
-    requests = 0
+    requests = draws = 0
 
     def load(self, settings, files, factors, device):
         if RULE == "needs-file" and "data" not in files:
@@ -41,7 +41,8 @@ class Subject(abba_worker.Worker):
     def prepare(self, workload):
         self.n, self.seed = workload["input"]["n"], workload["seed"]
         if RULE == "variants-repeatable" and workload["rotate"]:
-            self.seed += time.monotonic_ns()
+            self.draws += 1
+            self.seed += self.draws
 
     def request(self):
         self.requests += 1
