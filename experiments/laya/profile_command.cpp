@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "engine/base/error.h"
+#include "engine/base/median.h"
 #include "engine/base/sha256.h"
 #include "engine/base/source_stamp.h"
 #include "engine/base/text.h"
@@ -81,8 +82,8 @@ class Subject {
       model.push_back(since_ns(start));
       encoder.push_back(encoded_ns);
     }
-    totals.model_ns = median(model);
-    totals.encoder_ns = median(encoder);
+    totals.model_ns = base::median(model);
+    totals.encoder_ns = base::median(encoder);
     totals.requests = kRequests;
   }
 
@@ -112,12 +113,6 @@ class Subject {
   static double since_ns(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start)
         .count();
-  }
-
-  static double median(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                     values.end());
-    return values[values.size() / 2];
   }
 
   // The operations in their order, in pieces that fit a stream's queue.

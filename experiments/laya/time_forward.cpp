@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/median.h"
 #include "engine/checkpoint/verify.h"
 #include "engine/model/network.h"
 #include "experiments/laya/commands.h"
@@ -78,11 +79,6 @@ Times time_passes(model::Network& network, model::LaunchPlan& plan, const model:
   return times;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // Each operation of one pass by itself, all its calls in a row, many rounds without a wait between:
 // `whole` is what one takes then, `host` what starting one takes. Where the two are alike, the
 // device waits for the host.
@@ -105,11 +101,11 @@ void profile_operations(RecordingBackend& backend, model::Network& network, mode
       backend.synchronize();
       whole_us.push_back(1e3 * ms_since(start) / calls);
     }
-    const double each_us = median(whole_us);
+    const double each_us = base::median(whole_us);
     explained_us += each_us * calls;
     std::printf("  %-44s %4d calls, %8.2f us each (host %6.2f), %5.1f %% of the pass\n",
-                name.c_str(), static_cast<int>(operation.calls.size()), each_us, median(host_us),
-                100.0 * each_us * calls / (1e3 * forward_ms));
+                name.c_str(), static_cast<int>(operation.calls.size()), each_us,
+                base::median(host_us), 100.0 * each_us * calls / (1e3 * forward_ms));
   }
   std::printf("  %-44s %37.2f us of %.2f, %5.1f %% of the pass\n", "all of these", explained_us,
               1e3 * forward_ms, 100.0 * explained_us / (1e3 * forward_ms));
@@ -126,7 +122,7 @@ void time_shape(RecordingBackend& backend, model::Network& network, const ShapeT
               static_cast<long long>(times.launches));
   if (!plan.note.empty()) std::printf("%s\n", plan.note.c_str());
   if (options.by_operation) {
-    profile_operations(backend, network, plan, batch, median(times.encoder_ms));
+    profile_operations(backend, network, plan, batch, base::median(times.encoder_ms));
   }
 }
 

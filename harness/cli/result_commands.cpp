@@ -1,7 +1,6 @@
 // Commands that read run files: report, list, show, verify, explain.
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -14,6 +13,7 @@
 #include "harness/report/format.h"
 #include "harness/run/notes.h"
 #include "harness/stats/analyze.h"
+#include "harness/stats/capture_costs.h"
 #include "harness/stats/notes.h"
 #include "harness/store/run_file.h"
 
@@ -88,18 +88,6 @@ Json listed_json(const Listed& listed) {
   return json;
 }
 
-// Of a pass in which nothing is timed: how many captures its workers, whose ids are greater than
-// its own and smaller than the next pass's, answered.
-std::size_t captures_of(const record::RunRecord& run, const record::Pass& pass) {
-  std::int64_t next_id = std::numeric_limits<std::int64_t>::max();
-  for (const auto& other : run.passes) {
-    next_id = other.id > pass.id ? std::min(next_id, other.id) : next_id;
-  }
-  return static_cast<std::size_t>(
-      std::count_if(run.graph_captures.begin(), run.graph_captures.end(),
-                    [&](const auto& row) { return row.worker > pass.id && row.worker < next_id; }));
-}
-
 std::string pass_text(const record::Pass& pass) {
   return "pass      " + std::string(record::name(pass.phase)) + " " +
          std::to_string(pass.index + 1) + ": ";
@@ -109,7 +97,8 @@ void print_counts(const record::RunRecord& run) {
   for (const auto& pass : run.passes) {
     if (pass.phase == record::Phase::kGraphCapture) {
       print(pass_text(pass) +
-            report::counted(static_cast<std::int64_t>(captures_of(run, pass)), "capture") +
+            report::counted(static_cast<std::int64_t>(stats::captures_of(run, pass).size()),
+                            "capture") +
             (pass.superseded ? "; superseded: " + pass.why : "") + "\n");
       continue;
     }

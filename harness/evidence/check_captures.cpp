@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "harness/evidence/check_record.h"
+#include "harness/evidence/later_workers.h"
 #include "harness/record/later_pass_notes.h"
-#include "harness/record/names.h"
 #include "harness/stats/capture_costs.h"
 
 namespace abba::evidence {
@@ -35,34 +35,22 @@ bool is_planned(const PlannedPass& planned, const std::string& arm, const std::s
 // A worker of its own, in which nothing was timed.
 std::string check_worker(const RunRecord& run, const GraphCapture& capture) {
   const std::string where = name_of(capture.arm, capture.workload);
-  const auto worker = std::find_if(run.workers.begin(), run.workers.end(),
-                                   [&](const auto& one) { return one.id == capture.worker; });
-  if (worker == run.workers.end()) {
-    return where + " names a worker that is not recorded";
+  if (!is_later_worker(run, capture.worker, capture.arm)) {
+    return where + " names a worker that was not started for it";
   }
-  if (worker->arm != capture.arm || worker->pass != record::kLaterPass) {
-    return where + " names a worker that was started for something else";
-  }
-  for (const record::Pass& pass : run.passes) {
-    for (const record::Block& block : pass.blocks) {
-      for (const record::Slot& slot : block.slots) {
-        if (slot.worker == capture.worker) {
-          return where + " names a worker that requests were timed in";
-        }
-      }
-    }
+  if (answered_elsewhere(run, capture.worker, record::Phase::kGraphCapture)) {
+    return where + " names a worker that requests were timed in";
   }
   return "";
 }
 
+constexpr std::string_view kExcuses[] = {record::kLaterPassUnable, record::kLaterPassFailed};
+
 std::string missing(const RunRecord& run, const PlannedPass& planned) {
-  const bool excused = std::any_of(run.notes.begin(), run.notes.end(), [](const auto& note) {
-    return note.code == record::kLaterPassUnable || note.code == record::kLaterPassFailed;
-  });
   const bool ended = std::any_of(run.passes.begin(), run.passes.end(), [](const auto& pass) {
     return pass.phase == record::Phase::kGraphCapture && !pass.superseded && pass.end_ns != 0;
   });
-  if (excused || !ended) {
+  if (!ended) {
     return "";
   }
   std::set<std::pair<std::string, std::string>> found;
@@ -71,8 +59,10 @@ std::string missing(const RunRecord& run, const PlannedPass& planned) {
   }
   for (const auto& block : planned.blocks) {
     for (const char letter : planned.start_order) {
-      if (!found.contains({std::string(1, letter), block.workload})) {
-        return name_of(std::string(1, letter), block.workload) + " is missing";
+      const std::string arm(1, letter);
+      if (!found.contains({arm, block.workload}) &&
+          !is_excused(run, planned.phase, arm, block.workload, kExcuses)) {
+        return name_of(arm, block.workload) + " is missing";
       }
     }
   }

@@ -2,12 +2,12 @@
 // one, from a worker that served no other pass, and their rows inside of the slot. None is missing
 // without a note that says why.
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "harness/evidence/check_record.h"
+#include "harness/evidence/later_workers.h"
 #include "harness/record/later_pass_notes.h"
 
 namespace abba::evidence {
@@ -24,25 +24,6 @@ bool is_planned(const record::PlannedPass& planned, const record::Block& block) 
 constexpr std::string_view kExcuses[] = {record::kLaterPassUnable, record::kLaterPassFailed,
                                          record::kNothingTraced};
 
-bool is_timed_elsewhere(const record::RunRecord& run, std::int64_t worker) {
-  for (const record::Pass& pass : run.passes) {
-    for (const record::Block& block : pass.blocks) {
-      for (const record::Slot& slot : block.slots) {
-        if (pass.phase != record::Phase::kTrace && slot.worker == worker) {
-          return true;
-        }
-      }
-    }
-  }
-  return false;
-}
-
-bool is_of_later_worker(const record::RunRecord& run, const record::Slot& slot) {
-  return std::any_of(run.workers.begin(), run.workers.end(), [&](const auto& worker) {
-    return worker.id == slot.worker && worker.arm == slot.arm && worker.pass == record::kLaterPass;
-  });
-}
-
 // A range may begin a little before its request, and the two clocks agree to some microseconds.
 constexpr std::int64_t kSlackNs = 1'000'000;
 
@@ -57,13 +38,11 @@ using Traced = std::set<std::pair<std::string, std::string>>;  // workload and a
 
 std::string missing(const record::RunRecord& run, const record::PlannedPass& planned,
                     const Traced& seen) {
-  const bool excused = std::any_of(run.notes.begin(), run.notes.end(), [](const auto& note) {
-    return std::find(std::begin(kExcuses), std::end(kExcuses), note.code) != std::end(kExcuses);
-  });
   for (const auto& block : planned.blocks) {
     for (const char letter : block.slot_order) {
       const std::string arm(1, letter);
-      if (!excused && !seen.contains({block.workload, arm})) {
+      if (!seen.contains({block.workload, arm}) &&
+          !is_excused(run, planned.phase, arm, block.workload, kExcuses)) {
         return "the trace of arm " + arm + " on workload " + block.workload + " is missing";
       }
     }
@@ -87,10 +66,10 @@ std::string check_traced_pass(const record::RunRecord& run, const record::Pass& 
     if (!seen.insert({block.workload, slot.arm}).second) {
       return where + ": arm " + slot.arm + " stands twice";
     }
-    if (!is_of_later_worker(run, slot)) {
+    if (!is_later_worker(run, slot.worker, slot.arm)) {
       return where + " is of a worker that was not started for the trace pass";
     }
-    if (is_timed_elsewhere(run, slot.worker)) {
+    if (answered_elsewhere(run, slot.worker, record::Phase::kTrace)) {
       return where + " is of a worker in which requests were measured";
     }
     if (!inside(slot.trace.kernels, slot) || !inside(slot.trace.copies, slot) ||

@@ -65,7 +65,7 @@ struct Trace {  // each in order of its start
 };
 
 // Keys of a traced slot's readings: what is known of the trace besides its rows.
-inline constexpr const char* kTraceStatus = "trace.status";  // text: "complete", or what is wrong
+inline constexpr const char* kTraceStatus = "trace.status";  // text: "complete" or "incomplete"
 inline constexpr const char* kTraceMode = "trace.mode";      // text: which records were asked for
 inline constexpr const char* kTraceCupti = "trace.cupti";    // value: its version number
 inline constexpr const char* kTraceRequests =

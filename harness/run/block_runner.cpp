@@ -10,6 +10,7 @@
 #include "harness/host/environment_watch.h"
 #include "harness/run/interleaved.h"
 #include "harness/run/notes.h"
+#include "harness/run/slot_exchange.h"
 
 namespace abba::run {
 namespace {
@@ -38,13 +39,7 @@ class BlockRun {
     judge(phase);
     auto readings = session_.with.environment.take_readings();
     environment_.insert(environment_.begin(), readings.begin(), readings.end());
-    session_.with.sink.commit_block(pass_id, block_, environment_, notes_);
-    for (const auto& note : notes_) {
-      session_.with.observer.note(note);
-    }
-    auto& record = session_.record;
-    record.environment.insert(record.environment.end(), environment_.begin(), environment_.end());
-    record.notes.insert(record.notes.end(), notes_.begin(), notes_.end());
+    session_.commit_block(pass_id, block_, environment_, notes_);
     result_.block = std::move(block_);
     if (mismatch_) std::rethrow_exception(mismatch_);
     return std::move(result_);
@@ -73,22 +68,8 @@ class BlockRun {
                    std::to_string(planned_.slot_order.size());
   }
 
-  // The slot's number and its place in the block, which an injected effect may ask for.
-  record::SlotRequest request_for(const record::Slot& slot) const {
-    record::SlotRequest request;
-    request.slot_id = std::to_string(slot.id) + "/s" + std::to_string(slot.position);
-    request.workload = planned_.workload;
-    request.boundaries = boundaries_;
-    request.warmup = counts_.warmup;
-    request.requests = counts_.requests;
-    request.expected_s =
-        session_.expected_slot_s(slot.arm, planned_.workload, counts_.warmup + counts_.requests);
-    const auto& protocol = session_.in.manifest.protocol;
-    if (protocol.arrival == record::Arrival::kPaced) {
-      request.interval_ms = protocol.interval_ms;
-    }
-    request.flush = protocol.cache == record::kFlushCaches;
-    return request;
+  [[nodiscard]] record::SlotRequest request_for(const record::Slot& slot) const {
+    return slot_request(session_, slot, boundaries_, counts_);
   }
 
   record::Slot begin_slot(int position, const std::string& arm) {
@@ -223,12 +204,7 @@ class BlockRun {
 
   void take(record::Slot& slot, record::SlotReply reply) {
     check_flush(slot.id, reply.flush);
-    slot.samples = std::move(reply.samples);
-    slot.spans = std::move(reply.spans);
-    slot.values = std::move(reply.values);
-    slot.allocations = reply.allocations;
-    slot.failures = reply.failures;
-    slot.digest = std::move(reply.digest);
+    keep_answer(slot, std::move(reply));
   }
 
   // What was to be cold and was not is another condition than the one registered: the block's

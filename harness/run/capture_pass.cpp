@@ -1,6 +1,5 @@
 #include "harness/run/capture_pass.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -9,10 +8,7 @@
 namespace abba::run {
 
 std::string CaptureWork::lack(const record::WorkerHello& hello) const {
-  const auto& has = hello.capabilities;
-  return std::find(has.begin(), has.end(), "graph_capture") != has.end()
-             ? ""
-             : "does not declare \"graph_capture\"";
+  return hello.declares("graph_capture") ? "" : "does not declare \"graph_capture\"";
 }
 
 void CaptureWork::run(Session& session, const LaterArm& arm, const record::PlannedBlock& block) {
@@ -25,7 +21,8 @@ void CaptureWork::run(Session& session, const LaterArm& arm, const record::Plann
     if (error.code() != base::ErrorCode::kPreflight) {
       throw;
     }
-    session.note(kLaterPassFailed, block.workload, error.what());  // the others may do
+    session.note(kLaterPassFailed, block.workload + ", arm " + arm.arm,
+                 error.what());  // the others may do
     return;
   }
   session.commit("graph capture", facts);

@@ -85,7 +85,7 @@ class LaterRun {
     for (std::size_t i = 0; i < planned_.blocks.size(); ++i) {
       session_.require_going("arm " + arm + " went on with " + planned_.blocks[i].workload);
       progress(index, i + 1);
-      work_.run(session_, {arm, pass_.id(), live_->process.id, *live_->worker}, planned_.blocks[i]);
+      work_.run(session_, {arm, pass_, live_->process.id, *live_->worker}, planned_.blocks[i]);
     }
   }
 

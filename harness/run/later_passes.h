@@ -12,6 +12,7 @@
 #include "harness/record/plan.h"
 #include "harness/run/pass_runner.h"
 #include "harness/run/session.h"
+#include "harness/run/stored_pass.h"
 #include "harness/workers/worker.h"
 
 namespace abba::run {
@@ -19,7 +20,7 @@ namespace abba::run {
 // An arm of a later pass under way.
 struct LaterArm {
   std::string arm;
-  std::int64_t pass_id;
+  StoredPass& pass;
   std::int64_t worker_id;
   workers::Worker& worker;
 };

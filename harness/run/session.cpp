@@ -94,6 +94,22 @@ void Session::note(std::string_view code, std::string where, std::string text) {
   with.observer.note(facts.notes.back());
 }
 
+void Session::commit_block(std::int64_t pass_id, const record::Block& block,
+                           const std::vector<record::EnvironmentReading>& readings,
+                           const std::vector<record::Note>& notes) {
+  try {
+    with.sink.commit_block(pass_id, block, readings, notes);
+  } catch (const base::Error&) {
+    sink_failed = true;
+    throw;
+  }
+  for (const auto& note : notes) {
+    with.observer.note(note);
+  }
+  append(record.environment, readings);
+  append(record.notes, notes);
+}
+
 double Session::elapsed_s() {
   return static_cast<double>(with.clock.steady_ns() - start_ns) * 1e-9 + earlier_s;
 }

@@ -54,6 +54,11 @@ class Session {
   // Stores the facts and adds them to the record. Throws what the sink throws.
   void commit(std::string_view kind, const store::Facts& facts);
   void note(std::string_view code, std::string where, std::string text);
+  // A block of a pass with the readings and notes that came with it; what is told to the observer
+  // and kept in the record but for the block itself, which StoredPass keeps.
+  void commit_block(std::int64_t pass_id, const record::Block& block,
+                    const std::vector<record::EnvironmentReading>& readings,
+                    const std::vector<record::Note>& notes);
 
   [[nodiscard]] double elapsed_s();
   // Which limit of the manifest is reached, in words; empty = none.

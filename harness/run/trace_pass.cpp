@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "harness/plan/make_plan.h"
 #include "harness/run/notes.h"
+#include "harness/run/slot_exchange.h"
 #include "harness/trace/requests.h"
 
 namespace abba::run {
@@ -15,25 +16,6 @@ namespace {
 
 using base::Error;
 using base::ErrorCode;
-
-record::SlotRequest request_of(const Session& session, const record::Slot& slot,
-                               const record::Block& block) {
-  const auto& protocol = session.in.manifest.protocol;
-  const record::SlotCounts counts = plan::trace_counts(session.in.manifest, block.workload);
-  record::SlotRequest request;
-  request.slot_id = std::to_string(slot.id) + "/s0";
-  request.workload = block.workload;
-  request.boundaries = session.boundaries(session.workload(block.workload));
-  request.warmup = counts.warmup;
-  request.requests = counts.requests;
-  request.expected_s =
-      session.expected_slot_s(slot.arm, block.workload, counts.warmup + counts.requests);
-  // As where it was measured, or the two times cannot be compared.
-  request.interval_ms =
-      protocol.arrival == record::Arrival::kPaced ? protocol.interval_ms : request.interval_ms;
-  request.flush = protocol.cache == record::kFlushCaches;
-  return request;
-}
 
 // What is known of a trace besides its rows, as readings of its slot.
 std::vector<record::EnvironmentReading> readings_of(const trace::TraceFile& file,
@@ -87,20 +69,17 @@ void TraceWork::run(Session& session, const LaterArm& arm, const record::Planned
   slot.block = block.id;
   slot.arm = arm.arm;
   slot.worker = arm.worker_id;
-  const record::SlotRequest request = request_of(session, slot, block);
+  const record::SlotRequest request =
+      slot_request(session, slot, session.boundaries(session.workload(block.workload)),
+                   plan::trace_counts(session.in.manifest, block.workload));
   block.boundary = request.boundaries.empty() ? "" : request.boundaries.front();
   slot.start_ns = session.with.clock.steady_ns();
   slot.idle_gap_ns = slot.start_ns - session.last_slot_end_ns;
   record::SlotReply reply = arm.worker.slot(request);
   slot.end_ns = session.last_slot_end_ns = session.with.clock.steady_ns();
   session.requests += static_cast<std::int64_t>(reply.samples.size());
-  slot.samples = std::move(reply.samples);
-  slot.spans = std::move(reply.spans);
-  slot.values = std::move(reply.values);
-  slot.allocations = reply.allocations;
-  slot.failures = reply.failures;
-  slot.digest = std::move(reply.digest);
-  pass_ = arm.pass_id;
+  keep_answer(slot, std::move(reply));
+  pass_ = &arm.pass;
   blocks_.push_back(std::move(block));
   if (arm.worker.pid() == 0) {  // a program of its own for each slot: it has ended
     take_file(session, arm.arm);
@@ -154,23 +133,8 @@ void TraceWork::store(Session& session, const trace::TraceFile& file, record::Bl
     notes.push_back(make_note(kNothingTraced, where, "no kernel and no copy ran in its requests"));
   }
   slot.trace = std::move(kept.rows);
-  try {
-    session.with.sink.commit_block(pass_, block, readings, notes);
-  } catch (const Error&) {
-    session.sink_failed = true;
-    throw;
-  }
-  for (const record::Note& note : notes) {
-    session.with.observer.note(note);
-  }
-  auto& record = session.record;
-  record.environment.insert(record.environment.end(), readings.begin(), readings.end());
-  record.notes.insert(record.notes.end(), notes.begin(), notes.end());
-  for (record::Pass& pass : record.passes) {
-    if (pass.id == pass_) {
-      pass.blocks.push_back(block);
-    }
-  }
+  session.commit_block(pass_->id(), block, readings, notes);
+  pass_->stored().blocks.push_back(std::move(block));
 }
 
 }  // namespace abba::run

@@ -31,7 +31,7 @@ class TraceWork : public LaterWork {
   const trace::Tracer& tracer_;
   std::optional<base::TemporaryFolder> folder_;
   std::string file_;                   // of the worker that is alive
-  std::int64_t pass_ = 0;              // that the blocks below belong to
+  StoredPass* pass_ = nullptr;         // that the blocks below belong to
   std::vector<record::Block> blocks_;  // measured, their rows not read yet
 };
 

@@ -1,6 +1,7 @@
 #include "harness/stats/capture_costs.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace abba::stats {
 namespace {
@@ -53,20 +54,29 @@ double baseline_mean(const record::Verdict& verdict) {
 
 }  // namespace
 
+std::vector<const GraphCapture*> captures_of(const record::RunRecord& run,
+                                             const record::Pass& pass) {
+  std::int64_t next_id = std::numeric_limits<std::int64_t>::max();
+  for (const record::Pass& other : run.passes) {
+    next_id = other.id > pass.id ? std::min(next_id, other.id) : next_id;
+  }
+  std::vector<const GraphCapture*> captures;
+  for (const GraphCapture& capture : run.graph_captures) {
+    if (capture.worker > pass.id && capture.worker < next_id) {
+      captures.push_back(&capture);
+    }
+  }
+  return captures;
+}
+
 std::vector<const GraphCapture*> counted_captures(const record::RunRecord& run) {
-  std::int64_t pass_id = -1;
+  const record::Pass* counted = nullptr;
   for (const record::Pass& pass : run.passes) {
     if (pass.phase == record::Phase::kGraphCapture && !pass.superseded) {
-      pass_id = std::max(pass_id, pass.id);
+      counted = counted == nullptr || counted->id < pass.id ? &pass : counted;
     }
   }
-  std::vector<const GraphCapture*> counted;
-  for (const GraphCapture& capture : run.graph_captures) {
-    if (pass_id >= 0 && capture.worker > pass_id) {
-      counted.push_back(&capture);
-    }
-  }
-  return counted;
+  return counted == nullptr ? std::vector<const GraphCapture*>() : captures_of(run, *counted);
 }
 
 std::optional<BreakEven> break_even(const record::RunRecord& run, const record::Verdict& verdict) {

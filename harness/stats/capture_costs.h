@@ -11,8 +11,12 @@
 
 namespace abba::stats {
 
-// Those of the graph-capture pass that was not superseded, in the order they were stored: ids rise
-// through a run, so that its workers have greater ids than the pass.
+// What the workers of one graph-capture pass answered, in the order it was stored: ids rise through
+// a run, so that they have greater ids than their pass and smaller ones than the next.
+[[nodiscard]] std::vector<const record::GraphCapture*> captures_of(const record::RunRecord& run,
+                                                                   const record::Pass& pass);
+
+// Those of the graph-capture pass that was not superseded.
 [[nodiscard]] std::vector<const record::GraphCapture*> counted_captures(
     const record::RunRecord& run);
 

@@ -13,17 +13,6 @@ namespace {
 
 constexpr std::size_t kAllPairsUpTo = 512;
 
-// The two middle order statistics (equal for an odd count).
-std::pair<double, double> middle(std::vector<double>& values) {
-  ABBA_CHECK(!values.empty());
-  const auto mid = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), mid, values.end());
-  if (values.size() % 2 == 1) {
-    return {*mid, *mid};
-  }
-  return {*std::max_element(values.begin(), mid), *mid};
-}
-
 // How many Walsh averages of the sorted values are <= limit.
 std::int64_t count_walsh(const std::vector<double>& sorted, double limit) {
   std::int64_t count = 0;
@@ -76,11 +65,6 @@ double standard_deviation(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-double median(std::vector<double> values) {
-  const auto [low, high] = middle(values);
-  return low == high ? low : 0.5 * (low + high);
-}
-
 double quantile(std::vector<double> values, double p) {
   ABBA_CHECK(!values.empty() && p >= 0 && p <= 1);
   const double position = p * static_cast<double>(values.size() - 1);
@@ -104,7 +88,7 @@ double median_absolute_deviation(const std::vector<double>& values) {
 }
 
 double median_log(std::vector<double> values) {
-  const auto [low, high] = middle(values);
+  const auto [low, high] = base::middle_values(values);
   return low == high ? std::log(low) : 0.5 * (std::log(low) + std::log(high));
 }
 

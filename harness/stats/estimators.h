@@ -4,13 +4,14 @@
 
 #include <vector>
 
+#include "engine/base/median.h"
+
 namespace abba::stats {
 
 [[nodiscard]] double mean(const std::vector<double>& values);
 // With n - 1; 0 for one value.
 [[nodiscard]] double standard_deviation(const std::vector<double>& values);
-// Average of the two middle values for an even count.
-[[nodiscard]] double median(std::vector<double> values);
+using base::median;
 // Linear interpolation between order statistics, type 7 of Hyndman and Fan (1996); 0 <= p <= 1.
 [[nodiscard]] double quantile(std::vector<double> values, double p);
 // Median absolute deviation from the median, not scaled to a normal sd.

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "harness/trace/median.h"
+#include "engine/base/median.h"
 #include "harness/trace/range_tree.h"
 
 namespace abba::trace {
@@ -71,7 +71,7 @@ Closure typical_of(const std::vector<Closure>& requests) {
     for (const Closure& request : requests) {
       values.push_back(static_cast<double>(request.*member));
     }
-    return median(std::move(values));
+    return values.empty() ? 0 : base::median(std::move(values));
   };
   Closure typical;
   typical.wall = of(&Closure::wall);

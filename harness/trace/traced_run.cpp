@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "harness/trace/median.h"
+#include "engine/base/median.h"
 
 namespace abba::trace {
 namespace {
@@ -17,6 +17,10 @@ void add_durations(const record::Slot& slot, std::vector<double>& durations) {
       durations.push_back(static_cast<double>(sample.duration_ns));
     }
   }
+}
+
+double median_or_zero(std::vector<double> values) {
+  return values.empty() ? 0 : base::median(std::move(values));
 }
 
 // By "A/WORKLOAD", of everything that was measured.
@@ -36,7 +40,7 @@ std::map<std::string, double> untraced_medians(const record::RunRecord& run) {
   }
   std::map<std::string, double> medians;
   for (auto& [key, values] : durations) {
-    medians[key] = median(std::move(values));
+    medians[key] = median_or_zero(std::move(values));
   }
   return medians;
 }
@@ -80,7 +84,7 @@ TracedSlot traced_slot(const record::Block& block, const record::Slot& slot,
   traced.summary = summarize(slot.trace, traced.windows);
   std::vector<double> durations;
   add_durations(slot, durations);
-  traced.traced_ns = median(std::move(durations));
+  traced.traced_ns = median_or_zero(std::move(durations));
   traced.status = text(record::kTraceStatus);
   traced.mode = text(record::kTraceMode);
   traced.cupti = value(record::kTraceCupti);

@@ -178,8 +178,6 @@ struct Prepared {
   Json facts = {};
 };
 
-// One output. `data` (little-endian, row-major, valid rows only) is what is digested; `values` are
-// the same elements widened to float, needed only when they are asked for.
 // What one shape costs until it runs as a captured graph. Times of steady_clock with the device
 // idle at both ends; -1 = not known, or there is none: a shape that runs without a graph leaves out
 // everything from capture_ns on.
@@ -196,6 +194,8 @@ struct CaptureCosts {
   std::int64_t bytes = -1;            // of device memory that it holds
 };
 
+// One output. `data` (little-endian, row-major, valid rows only) is what is digested; `values` are
+// the same elements widened to float, needed only when they are asked for.
 struct Tensor {
   std::string stage;
   std::string dtype;  // "F32", "BF16", "F16", "F64", "I32", "I64", "U8"

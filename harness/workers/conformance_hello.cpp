@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "engine/base/text.h"
+#include "harness/record/registration.h"
 #include "harness/workers/conformance_probe.h"
 #include "harness/workers/messages.h"
 
@@ -117,7 +118,7 @@ std::string results_kept_by_capture(Bench& bench) {
   if (bench.ask_slot(subject, Bench::slot("after")).digest != before) {
     throw Broken{"slots before and after a capture differ in their digest", ""};
   }
-  return before.substr(0, 8);
+  return record::short_digest(before);
 }
 
 std::string serve_answered(Bench& bench) {

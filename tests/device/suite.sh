@@ -5,7 +5,8 @@
 set -euo pipefail
 pack=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-held=$(mktemp -d /tmp/abba-suite-XXXXXX)
+held=$(mktemp -d)
+trap 'rm -rf "$held"' EXIT
 tar -C "$held" -xJf "$pack"
 if [ "$PWD" != "$(cat "$held/root")" ]; then
   echo "suite.sh: the suite was built for a checkout at $(cat "$held/root"), and this one is at $PWD; move it there" >&2
@@ -18,7 +19,7 @@ cp -r "$held/build" .
 from_here() {
   [ -e "$1" ] && return
   mkdir -p "$(dirname "$1")"
-  ln -s "$2" "$1"
+  ln -sfn "$2" "$1"  # over a link of an earlier suite, whose folder is gone
 }
 python=$(command -v python3)
 while read -r path; do from_here "$path" "$python"; done <"$held/python"

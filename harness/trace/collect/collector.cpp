@@ -75,8 +75,9 @@ class Collector {
       if (wanted.kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
         return why;
       }
-      writer_.info(kInfoLacking, why);
       say(why);
+      const std::lock_guard<std::mutex> lock(mutex_);  // buffers of the other kinds may come by now
+      writer_.info(kInfoLacking, why);
     }
     start_clock_thread();
     return {};

@@ -84,8 +84,18 @@ TEST(Traces, AreNotMissingWithoutANoteThatSaysWhy) {
   EXPECT_THAT(check_counts(run), HasSubstr("the trace of arm B on workload w1 is missing"));
   for (const char* code : {"N073", "N074", "N075"}) {
     record::RunRecord noted = run;
-    noted.notes.push_back({code, record::Severity::kInfo, "", ""});
-    EXPECT_EQ(check_counts(noted), "") << code;
+    for (const char* where : {"trace pass 1, arm B", "w1, arm B", "arm B"}) {
+      noted = run;
+      noted.notes.push_back({code, record::Severity::kInfo, where, ""});
+      EXPECT_EQ(check_counts(noted), "") << code << " " << where;
+    }
+    // Of another arm, workload or pass, or of nothing in particular.
+    for (const char* where :
+         {"trace pass 1, arm A", "w2, arm B", "graph_capture pass 1, arm B", ""}) {
+      noted = run;
+      noted.notes.push_back({code, record::Severity::kInfo, where, ""});
+      EXPECT_THAT(check_counts(noted), HasSubstr("is missing")) << code << " " << where;
+    }
   }
 }
 

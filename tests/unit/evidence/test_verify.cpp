@@ -208,13 +208,13 @@ TEST(Captures, AreThoseOfThePlan) {
 TEST(Captures, ComeFromWorkersOfTheirOwn) {
   record::RunRecord run = capturing_run();
   run.graph_captures[0].worker = 9002;  // of arm B
-  EXPECT_THAT(check_captures(run), HasSubstr("started for something else"));
+  EXPECT_THAT(check_captures(run), HasSubstr("not started for it"));
   run = capturing_run();
   run.workers.back().pass = 1;
-  EXPECT_THAT(check_captures(run), HasSubstr("started for something else"));
+  EXPECT_THAT(check_captures(run), HasSubstr("not started for it"));
   run = capturing_run();
   run.workers.pop_back();
-  EXPECT_THAT(check_captures(run), HasSubstr("not recorded"));
+  EXPECT_THAT(check_captures(run), HasSubstr("not started for it"));
   run = capturing_run();
   run.passes[1].blocks[0].slots[0].worker = 9001;
   EXPECT_THAT(check_captures(run), HasSubstr("requests were timed in"));
@@ -229,8 +229,14 @@ TEST(Captures, AreNotMissingWithoutANoteThatSaysWhy) {
   EXPECT_THAT(check_captures(run), HasSubstr("arm B on workload w2 is missing"));
   for (const std::string_view code : {run::kLaterPassUnable, run::kLaterPassFailed}) {
     record::RunRecord noted = run;
-    noted.notes.push_back({std::string(code), record::Severity::kInfo, "", ""});
+    noted.notes.push_back({std::string(code), record::Severity::kInfo, "w2, arm B", ""});
     EXPECT_EQ(check_captures(noted), "");
+    noted.notes.back().where = "graph_capture pass 1, arm B";
+    EXPECT_EQ(check_captures(noted), "");
+    for (const char* where : {"w2, arm A", "w1, arm B", "trace pass 1, arm B", ""}) {
+      noted.notes.back().where = where;
+      EXPECT_THAT(check_captures(noted), HasSubstr("is missing")) << where;
+    }
   }
   run.passes.back().superseded = true;  // interrupted
   EXPECT_EQ(check_captures(run), "");
