@@ -60,17 +60,20 @@ double standard_error(const std::vector<double>& values) {
   return standard_deviation(values) / std::sqrt(static_cast<double>(values.size()));
 }
 
+// A pattern and its opposite have sums of one size, so the first value keeps its sign; each further
+// value, added to and taken from the sums so far, doubles their number.
 double exact_flips(const std::vector<double>& values, double observed) {
-  const std::size_t patterns = std::size_t{1} << values.size();
-  std::size_t as_large = 0;
-  for (std::size_t pattern = 0; pattern < patterns; ++pattern) {
-    double sum = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      sum += (pattern >> i & 1U) != 0 ? -values[i] : values[i];
+  std::vector<double> sums = {values.front()};
+  sums.reserve(std::size_t{1} << (values.size() - 1));
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    for (std::size_t k = 0, known = sums.size(); k < known; ++k) {
+      sums.push_back(sums[k] - values[i]);
+      sums[k] += values[i];
     }
-    as_large += std::fabs(sum) >= observed ? 1 : 0;
   }
-  return static_cast<double>(as_large) / static_cast<double>(patterns);
+  const auto as_large =
+      std::count_if(sums.begin(), sums.end(), [&](double s) { return std::fabs(s) >= observed; });
+  return static_cast<double>(as_large) / static_cast<double>(sums.size());
 }
 
 double drawn_flips(const std::vector<double>& values, double observed, std::uint64_t seed) {
