@@ -72,7 +72,8 @@ class Executor {
   void choose_file() {
     const std::string digest = exploratory() ? manifest::digest(manifest_) : with_.lock.lock_digest;
     run_id_ = new_run_id(clock_.utc_seconds(), digest);
-    file_ = with_.output.empty() ? folder() / (run_id_ + ".sqlite") : with_.output;
+    // Absolute, so that a bare name has a folder too.
+    file_ = with_.output.empty() ? folder() / (run_id_ + ".sqlite") : fs::absolute(with_.output);
     std::error_code ignored;
     if (with_.output.empty() && fs::exists(file_, ignored)) {  // twice within one second
       clock_.sleep_ns(1'100'000'000);

@@ -153,6 +153,11 @@ class BadInput(ProjectTest):
         self.one_sentence(done, "exists already")
         self.assertEqual(target.read_text(), "precious")
 
+    def test_a_bare_name_is_a_file_of_this_folder(self):
+        path = self.write(saxpy_manifest([SAXPY]))
+        self.abba("run", "--exploratory", path, "--output", "bare.sqlite", "--quiet")
+        self.assertIn("finished", self.abba("show", "bare.sqlite").stdout)
+
     def test_results_that_cannot_be_written(self):
         path = self.write(saxpy_manifest([SAXPY]))
         self.abba("register", path)
