@@ -214,12 +214,13 @@ Judged judge_at_looks(RunRecord run, const std::vector<int>& looks, Claim claim,
     reached = {passes};
   }
   run.exploratory = false;
+  run.analysis_version.clear();  // a calibration is of the harness as it is now
   run.state = record::RunState::kFinished;
   run.manifest.success.claim = claim;
   // Levels are shared as planned, also if the run ended at an early look.
   run.plan.looks = run.manifest.protocol.looks =
       reached.front() == passes && looks.front() > passes ? reached : looks;
-  const stats::Options options{law};
+  const stats::Options options{.same_hash_law = law, .describes_requests = false};
   Judged judged;
   for (const int look : reached) {
     const RunRecord cut = first_passes(run, look);

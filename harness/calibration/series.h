@@ -2,6 +2,7 @@
 // effect (or none) that the workers inject.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -37,13 +38,18 @@ struct Request {
 
 struct SeriesOptions {
   double harm_limit = 0.05;
-  int runs = 20;           // of the A/A series and of the largest spin; the others have fewer
+  double effect = 0.02;    // the spin that must be found
+  int runs = 20;           // of the A/A series and of that spin; the others have fewer
   bool quick = false;      // two A/A runs and one of the rest, to see that everything works
   bool on_device = false;  // spins run on the GPU
 };
 
-// In the order in which they are run: nothing, spins of 2, 1, 0.5 and 0.25 %, a constant delay, a
-// delay in the first position of a block only, a linear drift, a hidden delay.
+// The spins that are measured, as fractions of a request's time.
+inline constexpr std::array<double, 4> kSpins = {0.02, 0.01, 0.005, 0.0025};
+
+// In the order in which they are run: nothing, the spin that must be found, the other spins, a
+// constant delay, a delay in the first position of a block only, a linear drift, a hidden delay.
+// Throws Error(kBadInput) if options.effect is none of kSpins.
 [[nodiscard]] std::vector<Series> all_series(const SeriesOptions& options, const Request& request);
 
 // The A/A series alone, which needs no Request.

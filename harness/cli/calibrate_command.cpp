@@ -72,6 +72,9 @@ class Calibration {
     require_fit(loaded_.manifest, options.manifest);
     with_.harm_limit = *loaded_.manifest.success.harm_limit;
     with_.runs = options.runs;
+    if (options.effect_percent > 0) {
+      with_.effect = options.effect_percent / 100;
+    }
     with_.quick = options.quick;
     with_.on_device = loaded_.manifest.device.wanted != "none";
     class_ = machine_class_of(options.machine_class, loaded_.manifest.device);

@@ -191,7 +191,10 @@ void CommandLine::calibrate_command() {
                       "few runs, in .abba/, that no report cites: to see that it works");
   calibrate->add_option("--minutes", options_.minutes, "begin no run after that many minutes")
       ->check(CLI::Validator(positive_number, ""));
-  calibrate->add_option("--runs", options_.runs, "of the A/A series and of the largest effect")
+  calibrate
+      ->add_option("--effect", options_.effect_percent, "the spin that must be found, in per cent")
+      ->check(CLI::IsMember({"2", "1", "0.5", "0.25"}));
+  calibrate->add_option("--runs", options_.runs, "of the A/A series and of that effect")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   auto* stored = calibrate->add_flag("--no-runs", options_.no_runs, "judge what is stored only");

@@ -17,7 +17,7 @@ struct Options {
   bool json = false;               // plan, report, list, doctor, worker-check
   double request_ms = 0;           // plan: how long one request takes, 0 = unknown
   double start_s = 0;              // plan: how long a worker takes to start, 0 = unknown
-  double effect_percent = 0;       // power: the effect wanted, 0 = the usual ones
+  double effect_percent = 0;       // power, calibrate: the effect wanted, 0 = the usual
   std::string machine_class;       // power, calibrate: empty = this machine's
   std::string supersede;           // register
   bool do_register = false;        // run --register
@@ -26,7 +26,7 @@ struct Options {
   std::string resume_file;         // run --resume FILE, or empty = the latest unfinished
   std::string output;              // run: the run file to write
   bool quiet = false;              // run, try: no progress, no summary
-  int runs = 20;                   // calibrate: of the two largest series
+  int runs = 20;                   // calibrate: of the A/A series and of the effect
   double minutes = 0;              // calibrate: begin no run after that, 0 = no limit
   bool quick = false;              // calibrate
   bool no_runs = false;            // calibrate: judge what is stored

@@ -127,7 +127,8 @@ class Analyser {
     verdict.metric = measure_.metric;
     verdict.boundary = boundary_of(id);
     verdict.primary = is_primary(run_, id);
-    WorkloadContrasts data = contrasts(run_, passes_, id, measure_);
+    WorkloadContrasts data = contrasts(
+        run_, passes_, id, measure_, options_.describes_requests || judged_by_disjoint_means(run_));
     std::vector<Note> notes = data.notes;
     for (const PassValue& pass : data.passes) {
       verdict.pass_effects.push_back(pass.effect);
@@ -143,7 +144,7 @@ class Analyser {
     }
     append(notes, check_outputs(run_, id));
     append(notes, check_carry_over(run_, data, verdict));
-    append(notes, check_exposure(run_, passes_, id));
+    append(notes, check_exposure(run_, passes_, data, id));
     append(notes, check_negative_controls(run_, passes_, id));
     append(notes, table_notes(verdict));
     if (verdict.passes == 1) {

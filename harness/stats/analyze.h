@@ -17,6 +17,9 @@ struct Options {
   // Equal code, factors, files and inputs make the run an A/A run from which no speed claim may be
   // printed. Off only in calibration, which relabels such runs on purpose.
   bool same_hash_law = true;
+  // Off where only words, effects and intervals are asked for: no summaries of requests (what takes
+  // longest), unless the rule reads them (disjoint pass means), and no note about them.
+  bool describes_requests = true;
 };
 
 // Verdicts of every workload of `run` at the look that its number of complete measured passes

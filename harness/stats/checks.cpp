@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "harness/stats/estimators.h"
@@ -51,6 +52,52 @@ bool slot_digests_differ(const record::RunRecord& run, const std::string& worklo
     }
   }
   return digests.size() > 1;
+}
+
+const ExposureRow* row_of(const std::vector<ExposureRow>& rows, std::string_view what) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.what == what; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+// The mean over passes of log B/A in time, and in clock cycles: time x SM clock. Only passes whose
+// clocks were read count. Nothing if there is none.
+std::optional<std::pair<double, double>> in_time_and_cycles(const WorkloadContrasts& data,
+                                                            const ExposureRow& clock) {
+  std::vector<double> time;
+  std::vector<double> cycles;
+  for (const PassValue& pass : data.passes) {
+    for (const ExposurePass& read : clock.passes) {
+      if (read.index == pass.index) {
+        time.push_back(pass.effect);
+        cycles.push_back(pass.effect + std::log(read.b / read.a));
+      }
+    }
+  }
+  return time.empty() ? std::nullopt : std::optional(std::pair(mean(time), mean(cycles)));
+}
+
+std::optional<record::Note> power_cap_differs(const record::RunRecord& run,
+                                              const std::vector<ExposureRow>& rows,
+                                              const WorkloadContrasts& data,
+                                              const std::string& workload) {
+  const ExposureRow* capped = row_of(rows, kPowerCapped);
+  const ExposureRow* clock = row_of(rows, kSmClock);
+  if (!rules_of(run).value_or(AnalysisRules{}).tells_power_caps || capped == nullptr ||
+      clock == nullptr || clock->shared || !outside(capped->interval, 0, 0) ||
+      primary_measure(run).metric != "latency") {
+    return std::nullopt;
+  }
+  const auto effects = in_time_and_cycles(data, *clock);
+  if (!effects) {
+    return std::nullopt;
+  }
+  return make_note(
+      kPowerCapDiffers, workload,
+      fmt::format("power-capped for {:.1f} % of the time in A and {:.1f} % in B; B against A is {} "
+                  "in time and {} in SM clock cycles",
+                  100 * capped->a, 100 * capped->b, percent(std::expm1(effects->first)),
+                  percent(std::expm1(effects->second))));
 }
 
 }  // namespace
@@ -124,6 +171,7 @@ std::vector<record::Note> check_carry_over(const record::RunRecord& run,
 
 std::vector<record::Note> check_exposure(const record::RunRecord& run,
                                          const std::vector<const record::Pass*>& passes,
+                                         const WorkloadContrasts& data,
                                          const std::string& workload) {
   std::vector<record::Note> notes;
   const std::vector<ExposureRow> rows = exposure(run, passes, workload);
@@ -139,6 +187,9 @@ std::vector<record::Note> check_exposure(const record::RunRecord& run,
   }
   if (std::any_of(rows.begin(), rows.end(), [](const ExposureRow& row) { return row.shared; })) {
     notes.push_back(make_note(kInterleavedUnjudged, workload, "order interleaved"));
+  }
+  if (const auto capped = power_cap_differs(run, rows, data, workload)) {
+    notes.push_back(*capped);
   }
   return notes;
 }

@@ -35,10 +35,10 @@ inline constexpr double kDefaultLimit = 0.01;
                                                          record::Verdict& verdict);
 
 // The judged conditions of exposure.h: N025 beyond a limit, N026 without readings, N043 where the
-// arms share them.
+// arms share them; N045 where one arm was power-capped for more of the time.
 [[nodiscard]] std::vector<record::Note> check_exposure(
     const record::RunRecord& run, const std::vector<const record::Pass*>& passes,
-    const std::string& workload);
+    const WorkloadContrasts& data, const std::string& workload);
 
 // Spans that the change cannot touch (`success.controls`): N040 if one moved beyond the limit (the
 // harm limit, else 1 %), N041 if it was not shown to stay within, N042 if it was never recorded.

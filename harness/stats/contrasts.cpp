@@ -73,8 +73,12 @@ std::vector<double> paired_contrasts(const std::vector<Pair>& pairs) {
 class Reader {
  public:
   Reader(const record::RunRecord& run, std::string workload, const Measure& measure,
-         WorkloadContrasts& out)
-      : run_(run), workload_(std::move(workload)), measure_(measure), out_(out) {
+         bool describes_requests, WorkloadContrasts& out)
+      : run_(run),
+        workload_(std::move(workload)),
+        measure_(measure),
+        describes_requests_(describes_requests),
+        out_(out) {
     checks_clock_ = rules_of(run).value_or(AnalysisRules{}).checks_clock_order;
   }
 
@@ -138,7 +142,7 @@ class Reader {
     }
     const bool tainted = !block.taint.empty();
     out_.blocks_tainted += tainted ? 1 : 0;
-    const auto summary = summarise(pass, block, !tainted);
+    const auto summary = summarise(pass, block, describes_requests_ && !tainted);
     if (summary) {
       all.push_back(*summary);
       if (!tainted) {
@@ -276,6 +280,7 @@ class Reader {
   const record::RunRecord& run_;
   std::string workload_;
   const Measure& measure_;
+  bool describes_requests_;
   WorkloadContrasts& out_;
   bool checks_clock_ = true;
   SlotValues a_pass_;
@@ -296,9 +301,10 @@ bool WorkloadContrasts::sound() const {
 
 WorkloadContrasts contrasts(const record::RunRecord& run,
                             const std::vector<const record::Pass*>& passes,
-                            const std::string& workload, const Measure& measure) {
+                            const std::string& workload, const Measure& measure,
+                            bool describes_requests) {
   WorkloadContrasts result;
-  Reader reader(run, workload, measure, result);
+  Reader reader(run, workload, measure, describes_requests, result);
   for (const record::Pass* pass : passes) {
     reader.read_pass(*pass);
   }

@@ -24,7 +24,8 @@ struct PassValue {
 struct WorkloadContrasts {
   std::vector<PassValue> passes;
   std::vector<record::Note> notes;  // what the data lack; any kInvalid makes the workload invalid
-  std::vector<record::ArmSummary> summaries;  // A and B for each pass, then pooled (pass = -1)
+  // A and B for each pass, then pooled (pass = -1); none unless requests are to be described.
+  std::vector<record::ArmSummary> summaries;
   std::int64_t blocks_used = 0;
   std::int64_t blocks_tainted = 0;
   std::int64_t blocks_failed = 0;
@@ -33,6 +34,7 @@ struct WorkloadContrasts {
 
 [[nodiscard]] WorkloadContrasts contrasts(const record::RunRecord& run,
                                           const std::vector<const record::Pass*>& passes,
-                                          const std::string& workload, const Measure& measure);
+                                          const std::string& workload, const Measure& measure,
+                                          bool describes_requests = true);
 
 }  // namespace abba::stats

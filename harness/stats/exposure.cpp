@@ -27,10 +27,10 @@ struct Condition {
 };
 
 const Condition kConditions[] = {
-    {"SM clock", {"gpu.sm_clock"}, "MHz", ExposureScale::kRatio, kClockLimit, true},
+    {kSmClock, {"gpu.sm_clock"}, "MHz", ExposureScale::kRatio, kClockLimit, true},
     {"device temperature", {"gpu.temperature"}, "Celsius", ExposureScale::kAbsolute, -1, true},
     {"device power", {"gpu.power"}, "W", ExposureScale::kAbsolute, -1, true},
-    {"power-capped time", {"gpu.slot.power_capped"}, "share", ExposureScale::kShare},
+    {kPowerCapped, {"gpu.slot.power_capped"}, "share", ExposureScale::kShare},
     {"thermally slowed time", {"gpu.slot.thermal"}, "share", ExposureScale::kShare},
     {"foreign GPU time", {"gpu.foreign"}, "share", ExposureScale::kShare, 0},
     {"foreign plus stolen CPU time",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/record/run_record.h"
@@ -21,6 +22,9 @@ enum class ExposureScale {
   kShare,    // of wall time; interval is of B - A
   kAbsolute  // interval is of B - A in `unit`
 };
+
+inline constexpr std::string_view kSmClock = "SM clock";
+inline constexpr std::string_view kPowerCapped = "power-capped time";
 
 struct ExposurePass {
   int index = 0;

@@ -14,10 +14,22 @@ using record::Analysis;
 using record::Verdict;
 using record::Word;
 
-bool decided(Word word) {
-  return word == Word::kImproved || word == Word::kRegressed || word == Word::kEquivalent ||
-         word == Word::kFaster || word == Word::kSlower;
-}
+// Words that end a run before its last look.
+class EarlyWords {
+ public:
+  explicit EarlyWords(const record::RunRecord& run)
+      : equivalent_(run.manifest.success.claim != record::Claim::kFaster ||
+                    rules_of(run).value_or(AnalysisRules{}).equivalence_ends_a_claimed_gain_early) {
+  }
+
+  [[nodiscard]] bool decide(Word word) const {
+    return word == Word::kImproved || word == Word::kRegressed || word == Word::kFaster ||
+           word == Word::kSlower || (word == Word::kEquivalent && equivalent_);
+  }
+
+ private:
+  bool equivalent_;
+};
 
 }  // namespace
 
@@ -41,10 +53,13 @@ LookDecision decide_at_look(const record::RunRecord& run, const Options& options
     decision.why = fmt::format("{} passes is no look of the plan", decision.passes);
     return decision;
   }
-  const Analysis analysis = analyze(run, options);
+  Options words_only = options;
+  words_only.describes_requests = false;
+  const Analysis analysis = analyze(run, words_only);
+  const EarlyWords words(run);
   int open = 0;
   for (const Verdict& verdict : analysis.verdicts) {
-    open += verdict.primary && !decided(verdict.word) ? 1 : 0;
+    open += verdict.primary && !words.decide(verdict.word) ? 1 : 0;
   }
   decision.stop = open == 0 && !analysis.verdicts.empty();
   decision.why = decision.stop ? fmt::format("look at {} passes: every primary workload is decided",

@@ -158,6 +158,10 @@ constexpr record::NoteEntry kNotes[] = {
      "The ranges of pass means are disjoint on the other side than the medians: a few slow "
      "requests decide the means.",
      "Look at the samples of each pass; run the change under `standard` for a verdict."},
+    {kPowerCapDiffers, Severity::kInfo,
+     "One arm ran at its power cap for more of the time. What it draws is part of the change, so "
+     "the end-to-end difference stands; the one in clock cycles is shown beside it.",
+     "Nothing if the machine's power limit is part of the question; else compare in cycles."},
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ inline constexpr std::string_view kControlOpen = "N041";
 inline constexpr std::string_view kControlUnrecorded = "N042";
 inline constexpr std::string_view kInterleavedUnjudged = "N043";
 inline constexpr std::string_view kMeansPartFromMedians = "N044";
+inline constexpr std::string_view kPowerCapDiffers = "N045";
 
 // All notes that statistics can give, ordered by code.
 [[nodiscard]] std::span<const record::NoteEntry> note_table();

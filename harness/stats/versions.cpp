@@ -12,7 +12,14 @@ std::optional<AnalysisRules> rules_of(const record::RunRecord& run) {
   if (named.empty() || named == kAnalysisVersion) {
     return AnalysisRules{};
   }
-  AnalysisRules second;
+  AnalysisRules third;
+  third.version = "abba.analysis/3";
+  third.equivalence_ends_a_claimed_gain_early = true;
+  third.tells_power_caps = false;
+  if (named == third.version) {
+    return third;
+  }
+  AnalysisRules second = third;
   second.version = "abba.analysis/2";
   second.shares_conditions_of_interleaved_arms = false;
   second.compares_means_with_medians = false;

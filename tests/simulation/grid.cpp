@@ -21,6 +21,7 @@ using record::Verdict;
 using record::Word;
 
 constexpr double kAlpha = 0.05;
+constexpr stats::Options kWords{.describes_requests = false};
 
 struct Welch {
   double difference = 0;  // of the means of logs
@@ -69,7 +70,7 @@ record::Analysis analyze_with_looks(RunRecord& run, const record::Analysis& whol
     }
     run.passes.assign(passes.begin(), passes.begin() + look);
     if (stats::stop_at_look(run)) {
-      return stats::analyze(run);
+      return stats::analyze(run, kWords);
     }
   }
   return whole;
@@ -105,7 +106,7 @@ void add_run(RunRecord run, double effect, CellCounts& counts) {
   const double t = welch.difference / welch.error;
   counts.pooled += stats::student_two_sided_p(t, welch.df) <= kAlpha ? 1 : 0;
 
-  const record::Analysis whole = stats::analyze(run);
+  const record::Analysis whole = stats::analyze(run, kWords);
   const std::vector<double>& values = whole.verdicts.at(0).pass_effects;
   const double sd = stats::standard_deviation(values);
   ++counts.runs;

@@ -60,6 +60,7 @@ void add_null(const Grid& grid, std::string& out) {
 void add_effects(const Grid& grid, std::string& out) {
   out +=
       "\n## B is slower\n\n"
+      "`standard` with a harm limit of 2 %. "
       "*Found*: per cent of runs that say regressed (slower under `quick`), looks included; "
       "*wrong*: "
       "those that say improved or faster.\n\n"
@@ -233,7 +234,7 @@ std::string page(const Grid& grid, const std::vector<Requirement>& required) {
       "that it names: what this page shows is of runs that name this one, and runs of an earlier "
       "one (the first published ones name abba.analysis/1) keep its rules, which part from these "
       "in "
-      "what makes a run invalid and not in how times are judged.\n\n",
+      "what makes a run invalid and in what ends one early, and not in how times are judged.\n\n",
       stats::kAnalysisVersion, grid.size.null_runs, grid.size.effect_runs,
       grid.size.gate.null_runs);
   add_required(required, out);

@@ -43,7 +43,9 @@ TEST(MachineClass, is_the_device_or_the_cpu_and_how_many) {
 
 Json base_manifest() {
   return base::parse_json(
-      R"({"id":"c","independent_variable":"none","arms":{"A":{},"B":{}},"protocol":{}})", "");
+      R"({"id":"c","independent_variable":"none","arms":{"A":{},"B":{}},"protocol":{},
+          "success":{"claim":"equivalent"}})",
+      "");
 }
 
 TEST(Series, only_what_is_injected_differs_between_the_manifests) {
@@ -59,6 +61,11 @@ TEST(Series, only_what_is_injected_differs_between_the_manifests) {
             R"({"A":{},"B":{"inject":{"kind":"spin","fraction":0.0025}}})");
   EXPECT_EQ(manifests["spin-2-percent"].find("independent_variable")->as_string(), "inject");
   EXPECT_EQ(manifests["spin-2-percent"].find("protocol")->dump(), "{}");
+  for (const Series& series : all) {
+    EXPECT_EQ(manifests[series.name].find("success")->get_string("claim", ""),
+              series.role == Role::kKnownEffect ? "faster" : "equivalent")
+        << series.name << ": what is found by its direction must not end as equivalent";
+  }
   const Json& position = *manifests["one-position"].find("arms");
   EXPECT_EQ(position.find("A")->dump(), position.find("B")->dump()) << "both arms alike";
   EXPECT_EQ(position.find("A")->find("inject")->dump(),
@@ -92,6 +99,22 @@ TEST(Series, a_request_is_that_of_the_passes_that_count) {
   without.passes.erase(without.passes.begin() + 2);
   EXPECT_EQ(request_of(run).median_ns, request_of(without).median_ns);
   EXPECT_EQ(request_of(run).of_a_worker, whole.of_a_worker);
+}
+
+TEST(Series, the_effect_asked_for_has_all_the_runs_and_must_be_found) {
+  SeriesOptions with;
+  with.runs = 9;
+  with.effect = 0.005;
+  const auto all = all_series(with, {2e6, 100});
+  EXPECT_EQ(all[1].name, "spin-0_5-percent");
+  EXPECT_EQ(all[1].runs, 9);
+  EXPECT_EQ(all[1].least_found, 9);
+  EXPECT_EQ(all[2].name, "spin-2-percent");
+  EXPECT_EQ(all[2].runs, 3);
+  EXPECT_EQ(all[2].least_found, 0);
+  ASSERT_EQ(all.size(), 9U);
+  with.effect = 0.03;
+  EXPECT_THROW((void)all_series(with, {2e6, 100}), base::Error);
 }
 
 TEST(Series, spins_of_a_device_experiment_run_on_the_device) {

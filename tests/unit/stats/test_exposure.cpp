@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 
 #include "harness/stats/analyze.h"
@@ -101,6 +102,36 @@ TEST(Exposure, ForeignTimeOnTheDeviceIsJudgedWithoutAnyAllowance) {
         slot.arm == "B" ? wall * (0.001 + 0.0001 * jitter(slot)) : 0);
   });
   EXPECT_TRUE(has_note(run, "N025"));
+}
+
+// B draws more: it is capped a third of the time and its clock 0.6 % lower for it.
+record::RunRecord run_with_capped_b(double share_of_a, double share_of_b) {
+  return run_with([=](const record::Slot& slot, record::RunRecord& into) {
+    const bool is_a = slot.arm == "A";
+    const auto wall = static_cast<double>(slot.end_ns - slot.start_ns);
+    put(into, slot, "during", "gpu.sm_clock", (is_a ? 2000 : 1988) + 0.001 * jitter(slot));
+    put(into, slot, "after", "gpu.slot.power_capped",
+        wall * ((is_a ? share_of_a : share_of_b) + 0.01 * jitter(slot)));
+  });
+}
+
+TEST(Exposure, AnArmAtItsPowerCapIsToldInTimeAndInCycles) {
+  const record::RunRecord run = run_with_capped_b(0, 1.0 / 3);
+  const record::Analysis analysis = analyze(run);
+  const auto note = std::find_if(analysis.notes.begin(), analysis.notes.end(),
+                                 [](const auto& n) { return n.code == "N045"; });
+  ASSERT_NE(note, analysis.notes.end());
+  const double in_time = analysis.verdicts[0].effect;
+  const double in_cycles = (1 + in_time) * 1988.0 / 2000 - 1;
+  char wanted[100];
+  std::snprintf(wanted, sizeof wanted, "is %+.2f %% in time and %+.2f %% in SM clock cycles",
+                100 * in_time, 100 * in_cycles);
+  EXPECT_NE(note->text.find(wanted), std::string::npos) << note->text << "; wanted " << wanted;
+  EXPECT_EQ(analysis.verdicts[0].word, record::Word::kImproved) << "told, not judged";
+  EXPECT_FALSE(has_note(run_with_capped_b(1.0 / 3, 1.0 / 3), "N045"));
+  record::RunRecord earlier = run;
+  earlier.analysis_version = "abba.analysis/3";
+  EXPECT_FALSE(has_note(earlier, "N045"));
 }
 
 TEST(Exposure, InterleavedArmsShareWhatWasReadOfABlock) {

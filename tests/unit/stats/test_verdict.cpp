@@ -222,6 +222,30 @@ TEST(Properties, the_same_record_gives_the_same_bits) {
   EXPECT_EQ(a.verdicts[0].deciding.low, b.verdicts[0].deciding.low);
 }
 
+TEST(Properties, words_and_intervals_need_no_description_of_requests) {
+  for (const double effect : {0.0, -0.01, 0.05}) {
+    const RunRecord run = make_run(with_effect(effect));
+    const Analysis whole = analyze(run);
+    const Analysis words = analyze(run, {.describes_requests = false});
+    ASSERT_EQ(words.verdicts.size(), whole.verdicts.size());
+    for (std::size_t i = 0; i < words.verdicts.size(); ++i) {
+      EXPECT_EQ(words.verdicts[i].word, whole.verdicts[i].word);
+      EXPECT_EQ(words.verdicts[i].reason, whole.verdicts[i].reason);
+      EXPECT_EQ(words.verdicts[i].deciding.low, whole.verdicts[i].deciding.low);
+      EXPECT_TRUE(words.verdicts[i].summaries.empty());
+      EXPECT_FALSE(whole.verdicts[i].summaries.empty());
+    }
+  }
+  Spec seeds = with_effect(-0.05);
+  seeds.preset = record::Preset::kTwoPass;
+  seeds.passes = 2;
+  seeds.claim = record::Claim::kDisjointPassMeans;
+  const RunRecord run = make_run(seeds);
+  EXPECT_EQ(analyze(run, {.describes_requests = false}).verdicts[0].reason,
+            analyze(run).verdicts[0].reason)
+      << "this rule reads the means";
+}
+
 TEST(Looks, an_early_decision_stops_the_run_and_says_that_it_is_too_large) {
   RunRecord run = make_run(with_effect(-0.05));
   truncate(run, 5);

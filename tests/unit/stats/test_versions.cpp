@@ -28,7 +28,8 @@ bool has_note(const Analysis& analysis, const std::string& code) {
 
 TEST(Versions, a_run_keeps_the_one_it_names) {
   EXPECT_EQ(analyze(run_of_version("")).version, kAnalysisVersion);
-  for (const std::string version : {"abba.analysis/1", "abba.analysis/2", "abba.analysis/3"}) {
+  for (const std::string version :
+       {"abba.analysis/1", "abba.analysis/2", "abba.analysis/3", "abba.analysis/4"}) {
     const Analysis analysis = analyze(run_of_version(version));
     EXPECT_EQ(analysis.version, version);
     EXPECT_FALSE(has_note(analysis, "N038"));
@@ -69,6 +70,25 @@ TEST(Versions, the_third_says_where_means_and_medians_part) {
   plain.preset = record::Preset::kTwoPass;
   plain.passes = 2;
   EXPECT_FALSE(has_note(analyze(run_of_version("abba.analysis/3", plain)), "N044"));
+}
+
+// Equal programs are equivalent within 2 % after six passes. Under claim `faster` that must not end
+// the run: a gain of half a per cent would be equivalent there too, and be seen after twelve.
+TEST(Versions, the_fourth_ends_a_claimed_gain_early_for_a_direction_only) {
+  const auto stops = [](const std::string& version, record::Claim claim, double effect) {
+    RunRecord run = run_of_version(version, {.effect = effect, .claim = claim});
+    run.passes.resize(6);
+    return stop_at_look(run);
+  };
+  for (const double slightly : {0.0, -0.003}) {
+    EXPECT_TRUE(stops("abba.analysis/3", record::Claim::kFaster, slightly));
+    EXPECT_FALSE(stops("abba.analysis/4", record::Claim::kFaster, slightly));
+    EXPECT_TRUE(stops("abba.analysis/4", record::Claim::kEquivalent, slightly));
+    EXPECT_TRUE(stops("abba.analysis/4", record::Claim::kNotWorse, slightly));
+  }
+  for (const double clearly : {-0.05, 0.05}) {
+    EXPECT_TRUE(stops("abba.analysis/4", record::Claim::kFaster, clearly));
+  }
 }
 
 TEST(Versions, an_unknown_one_is_invalid_and_says_so) {
