@@ -94,12 +94,25 @@ class Calibration {
     }
     auto all =
         calibration::all_series(with_, calibration::request_of(stored_.front().runs.front()));
+    require_series(all);
     std::for_each(all.begin() + 1, all.end(),
                   [this](const Series& series) { stored_.push_back(fill(series)); });
     return conclude();
   }
 
  private:
+  void require_series(const std::vector<Series>& all) const {
+    const auto named = [&](const Series& series) { return series.name == options_.series; };
+    if (!options_.series.empty() && std::none_of(all.begin(), all.end(), named)) {
+      std::string names;
+      for (const Series& series : all) {
+        names += (names.empty() ? "" : ", ") + series.name;
+      }
+      throw Error(ErrorCode::kBadInput, "--series",
+                  "\"" + options_.series + "\" is no series; choose " + names);
+    }
+  }
+
   // The stored runs of a series, and new ones until it has its number or the time is up.
   StoredSeries fill(const Series& series) {
     StoredSeries stored{series, {}};
@@ -109,7 +122,8 @@ class Calibration {
     for (const fs::path& file : store::run_files_in(folder_ / series.name)) {
       take(file, digest, stored);
     }
-    while (!options_.no_runs && static_cast<int>(stored.runs.size()) < series.runs &&
+    const bool asked = options_.series.empty() || options_.series == series.name;
+    while (asked && !options_.no_runs && static_cast<int>(stored.runs.size()) < series.runs &&
            !time_is_up()) {
       const fs::path file = next_file(series);
       say(series, static_cast<int>(stored.runs.size()) + 1);

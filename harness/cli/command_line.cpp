@@ -197,6 +197,8 @@ void CommandLine::calibrate_command() {
   calibrate->add_option("--runs", options_.runs, "of the A/A series and of that effect")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  calibrate->add_option("--series", options_.series,
+                        "add runs to this one alone, a folder's name such as spin-2-percent");
   auto* stored = calibrate->add_flag("--no-runs", options_.no_runs, "judge what is stored only");
   calibrate->add_option("--class", options_.machine_class, "of another class, as in power")
       ->needs(stored);

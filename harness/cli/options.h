@@ -29,6 +29,7 @@ struct Options {
   int runs = 20;                   // calibrate: of the A/A series and of the effect
   double minutes = 0;              // calibrate: begin no run after that, 0 = no limit
   bool quick = false;              // calibrate
+  std::string series;              // calibrate: add runs to this one alone, empty = to all
   bool no_runs = false;            // calibrate: judge what is stored
   bool record_now = false;         // calibrate: conclude with the runs there are
   std::string latest;              // report, verify --latest ID

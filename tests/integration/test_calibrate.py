@@ -39,6 +39,8 @@ class Calibrate(ProjectTest):
         done, record = self.calibrate(path, "--quick")
         self.assertEqual(first.stat().st_mtime_ns, before, "a stored run is not run again")
         self.assertEqual(len(record["runs"]), 10)
+        self.assertIn("is no series; choose equal, spin-2-percent", self.abba(
+            "calibrate", path, "--quick", "--series", "spin", exit_code=2).stderr)
         self.assertEqual({series["name"]: series["runs"] for series in record["series"]},
                          {"equal": 2, "spin-2-percent": 1, "spin-1-percent": 1, "spin-0_5-percent": 1,
                           "spin-0_25-percent": 1, "delay": 1, "one-position": 1, "drift": 1, "hidden-delay": 1})
