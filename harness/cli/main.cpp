@@ -2,14 +2,17 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iterator>
 #include <new>
+#include <string>
 
 #include "engine/base/error.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/options.h"
+#include "harness/manifest/parse.h"
 
 namespace {
 
@@ -71,8 +74,16 @@ int guarded(int argc, char** argv) {
       return say(parsed.text.c_str(), parsed.exit_code);
     }
     return dispatch(parsed.options);
+  } catch (const abba::manifest::MistakesError& error) {
+    abba::cli::complain_lines(error.what());
+    return abba::cli::exit_code(error.code());
   } catch (const abba::base::Error& error) {
     return say(error.what(), abba::cli::exit_code(error.code()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string where = error.path1().empty() ? "this folder" : error.path1().string();
+    const std::string text = where + ": " + error.code().message() +
+                             "; check that it is still there and its permissions";
+    return say(text.c_str(), 5);
   } catch (const std::bad_alloc&) {
     return say("out of memory; free some, or shorten the plan", 5);
   } catch (const std::exception& error) {
