@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -91,9 +92,20 @@ int guarded(int argc, char** argv) {
   }
 }
 
+// Where abba is started by a hook or an alias of git, these say which repository and index git was
+// at. They would answer for every other: the project's own is found from its folder.
+void forget_repository_of_caller() {
+  for (const char* name :
+       {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX"}) {
+    ::unsetenv(name);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error like a full disk
+  forget_repository_of_caller();
   return checked_output(guarded(argc, argv));
 }
