@@ -48,6 +48,8 @@ class Builder {
     const std::size_t detail = reason.rfind("; last read");
     reason =
         reason.substr(reason.find(": ") == std::string::npos ? 0 : reason.rfind(": ", detail) + 2);
+    // What the parser calls its exception says nothing to whoever wrote the text.
+    if (reason.starts_with("[json.exception")) reason.erase(0, reason.find("] ") + 2);
     fail("is not valid JSON at line " + std::to_string(line) + ", column " +
          std::to_string(end - line_start) + ": " + reason);
   }

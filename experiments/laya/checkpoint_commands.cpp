@@ -5,6 +5,7 @@
 #include "engine/checkpoint/synthetic.h"
 #include "engine/checkpoint/verify.h"
 #include "experiments/laya/commands.h"
+#include "experiments/laya/terminal.h"
 
 namespace abba::laya {
 
@@ -31,7 +32,7 @@ void inspect_checkpoint_command(const std::string& dir) {
 bool verify_checkpoint_command(const std::string& dir) {
   const std::vector<std::string> mistakes = checkpoint::verify_checkpoint(dir);
   for (const std::string& mistake : mistakes) {
-    std::fprintf(stderr, "abba-laya: %s\n", mistake.c_str());
+    complain(mistake);
   }
   if (mistakes.empty()) {
     std::printf("%s: every tensor of its config is there, nothing else is\n", dir.c_str());

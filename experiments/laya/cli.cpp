@@ -13,6 +13,7 @@
 #include "engine/base/source_stamp.h"
 #include "experiments/laya/commands.h"
 #include "experiments/laya/engine_settings.h"
+#include "experiments/laya/terminal.h"
 #include "experiments/laya/text_commands.h"
 #include "experiments/laya/text_worker.h"
 
@@ -384,13 +385,13 @@ int run_command_line(int argc, char** argv) {
       return app.exit(error);
     }
     const std::string sentence = usage_error(app, error, argc, argv);
-    std::fprintf(stderr, "abba-laya: %s\n", sentence.c_str());
+    complain(sentence);
     return kBadUsage;
   } catch (const base::Error& error) {
-    std::fprintf(stderr, "abba-laya: %s\n", error.what());
+    complain(error.what());
     return exit_code(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "abba-laya: %s\n", error.what());
+    complain(error.what());
     return kBroken;
   }
   return result;

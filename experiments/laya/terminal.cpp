@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 
 namespace abba::laya {
 
@@ -19,6 +20,10 @@ void print_out(const std::string& text) {
 
 bool stdout_is_terminal() {
   return isatty(STDOUT_FILENO) == 1;
+}
+
+void complain(const std::string& sentence) {
+  std::fprintf(stderr, "abba-laya: %s\n", base::clean_utf8(sentence).c_str());
 }
 
 }  // namespace abba::laya

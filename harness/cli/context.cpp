@@ -105,6 +105,9 @@ std::vector<fs::path> run_files(const manifest::Project& project, const std::str
 }
 
 fs::path named_run(const std::string& name) {
+  if (name.empty()) {
+    throw base::Error(base::ErrorCode::kBadInput, "", "an empty name; name a run file or bundle");
+  }
   std::error_code ignored;
   const fs::path compressed = name + ".xz";
   const bool is_compressed = !fs::exists(name, ignored) && fs::exists(compressed, ignored);
@@ -123,7 +126,15 @@ void print(const std::string& text) {
   print_bytes(base::clean_lines(text));
 }
 
-void complain(const std::string& text) {
+void print_line(std::string_view text) {
+  print_bytes(base::clean_utf8(text) + "\n");
+}
+
+void complain(std::string_view text) {
+  std::fprintf(stderr, "abba: %s\n", base::clean_utf8(text).c_str());
+}
+
+void complain_lines(std::string_view text) {
   std::fprintf(stderr, "abba: %s\n", base::clean_lines(text).c_str());
 }
 

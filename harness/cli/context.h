@@ -48,7 +48,12 @@ void refuse_to_overwrite(const std::filesystem::path& path, const std::string& o
 void print(const std::string& text);
 // The same, byte for byte: for rows that another program reads.
 void print_bytes(const std::string& text);
-// "abba: TEXT" to standard error, cleaned likewise.
-void complain(const std::string& text);
+// One line, whatever the text holds: what comes from files and workers cannot add lines of its own,
+// which would pass for abba's.
+void print_line(std::string_view text);
+// "abba: TEXT" to standard error, one line likewise.
+void complain(std::string_view text);
+// The same, but lines stay: for text whose every line was made by abba.
+void complain_lines(std::string_view text);
 
 }  // namespace abba::cli

@@ -1,15 +1,19 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iterator>
 #include <new>
+#include <string>
 
 #include "engine/base/error.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/context.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/options.h"
+#include "harness/manifest/parse.h"
 
 namespace {
 
@@ -71,8 +75,16 @@ int guarded(int argc, char** argv) {
       return say(parsed.text.c_str(), parsed.exit_code);
     }
     return dispatch(parsed.options);
+  } catch (const abba::manifest::MistakesError& error) {
+    abba::cli::complain_lines(error.what());
+    return abba::cli::exit_code(error.code());
   } catch (const abba::base::Error& error) {
     return say(error.what(), abba::cli::exit_code(error.code()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string where = error.path1().empty() ? "this folder" : error.path1().string();
+    const std::string text = where + ": " + error.code().message() +
+                             "; check that it is still there and its permissions";
+    return say(text.c_str(), 5);
   } catch (const std::bad_alloc&) {
     return say("out of memory; free some, or shorten the plan", 5);
   } catch (const std::exception& error) {
@@ -80,9 +92,20 @@ int guarded(int argc, char** argv) {
   }
 }
 
+// Where abba is started by a hook or an alias of git, these say which repository and index git was
+// at. They would answer for every other: the project's own is found from its folder.
+void forget_repository_of_caller() {
+  for (const char* name :
+       {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX"}) {
+    ::unsetenv(name);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error like a full disk
+  forget_repository_of_caller();
   return checked_output(guarded(argc, argv));
 }

@@ -110,10 +110,7 @@ std::string attempts_text(const manifest::AttemptCounts& counts) {
 int check_command(const Options& options) {
   const manifest::ParseResult result = manifest::parse_file(options.manifest);
   if (!result.ok()) {
-    throw Error(ErrorCode::kBadInput, options.manifest,
-                std::to_string(result.mistakes.size()) +
-                    (result.mistakes.size() == 1 ? " mistake\n" : " mistakes\n") +
-                    manifest::text(result.mistakes));
+    throw manifest::MistakesError(options.manifest, result.mistakes);
   }
   const Loaded loaded{*result.manifest, manifest::find_project(options.manifest)};
   if (options.expand) {
@@ -123,19 +120,19 @@ int check_command(const Options& options) {
   const Hellos hellos = ask_workers(loaded);
   const auto mistakes = mistakes_against(loaded.manifest, hellos);
   if (!mistakes.empty()) {
-    throw Error(ErrorCode::kBadInput, options.manifest, manifest::text(mistakes));
+    throw manifest::MistakesError(options.manifest, mistakes);
   }
-  print(options.manifest + ": no mistakes; digest " + manifest::digest(loaded.manifest) + "\n");
+  print_line(options.manifest + ": no mistakes; digest " + manifest::digest(loaded.manifest));
   for (const auto& note : result.notes) {
-    print("note: " + note + "\n");
+    print_line("note: " + note);
   }
   for (const auto& warning :
        plan_warnings(loaded.manifest,
                      noise_budget(loaded.project, machine_class_here(loaded.manifest.device)))) {
-    print("note: " + warning + "\n");
+    print_line("note: " + warning);
   }
   for (const auto& why : hellos.not_asked) {
-    print("not checked: factors and boundaries, " + why + "\n");
+    print_line("not checked: factors and boundaries, " + why);
   }
   return kDone;
 }
@@ -145,7 +142,7 @@ int diff_command(const Options& options) {
   const Hellos hellos = ask_workers(loaded);
   print(manifest::table(manifest::diff(loaded.manifest, pointer(hellos.a), pointer(hellos.b))));
   for (const auto& why : hellos.not_asked) {
-    print("not known: defaults of the worker, " + why + "\n");
+    print_line("not known: defaults of the worker, " + why);
   }
   return kDone;
 }
@@ -275,7 +272,7 @@ int ledger_command(const Options& options) {
     print(attempts_text(attempts));
   }
   for (const auto& registration : entered) {
-    print(manifest::text(registration) + "\n");
+    print_line(manifest::text(registration));
   }
   print(reading.events.empty() ? "no events\n" : manifest::graph(reading));
   if (!reading.problems.empty()) {

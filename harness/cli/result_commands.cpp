@@ -96,10 +96,10 @@ std::string pass_text(const record::Pass& pass) {
 void print_counts(const record::RunRecord& run) {
   for (const auto& pass : run.passes) {
     if (pass.phase == record::Phase::kGraphCapture) {
-      print(pass_text(pass) +
-            report::counted(static_cast<std::int64_t>(stats::captures_of(run, pass).size()),
-                            "capture") +
-            (pass.superseded ? "; superseded: " + pass.why : "") + "\n");
+      print_line(pass_text(pass) +
+                 report::counted(static_cast<std::int64_t>(stats::captures_of(run, pass).size()),
+                                 "capture") +
+                 (pass.superseded ? "; superseded: " + pass.why : ""));
       continue;
     }
     std::size_t slots = 0;
@@ -112,24 +112,24 @@ void print_counts(const record::RunRecord& run) {
         samples += slot.samples.size();
       }
     }
-    print(pass_text(pass) + std::to_string(pass.blocks.size()) + " blocks, " +
-          std::to_string(slots) + " slots, " + std::to_string(samples) + " samples" +
-          (tainted == 0 ? "" : ", " + std::to_string(tainted) + " tainted") +
-          (pass.superseded ? "; superseded: " + pass.why : "") + "\n");
+    print_line(pass_text(pass) + std::to_string(pass.blocks.size()) + " blocks, " +
+               std::to_string(slots) + " slots, " + std::to_string(samples) + " samples" +
+               (tainted == 0 ? "" : ", " + std::to_string(tainted) + " tainted") +
+               (pass.superseded ? "; superseded: " + pass.why : ""));
   }
 }
 
 void print_doubts(const record::RunRecord& run) {
   for (const auto& note : run.notes) {
-    print("note      " + note.code + " " + std::string(record::name(note.severity)) +
-          (note.where.empty() ? "" : " " + note.where) + ": " + note.text + "\n");
+    print_line("note      " + note.code + " " + std::string(record::name(note.severity)) +
+               (note.where.empty() ? "" : " " + note.where) + ": " + note.text);
   }
   for (const auto& worker : run.workers) {
     if (worker.exit_code != 0) {
-      print("worker    " + worker.arm + " (pid " + std::to_string(worker.pid) + ") ended with " +
-            std::to_string(worker.exit_code) + "\n");
+      print_line("worker    " + worker.arm + " (pid " + std::to_string(worker.pid) +
+                 ") ended with " + std::to_string(worker.exit_code));
       for (const auto& line : worker.last_stderr) {
-        print("          " + line + "\n");
+        print_line("          " + line);
       }
     }
   }
@@ -224,11 +224,10 @@ int list_command(const Options& options) {
     if (options.json) {
       continue;
     }
-    print(fs::relative(file, project.root).string() + "  " +
-          (listed.problem.empty() ? std::string(record::name(listed.run.state)) +
-                                        (listed.words.empty() ? "" : "  " + listed.words)
-                                  : listed.problem) +
-          "\n");
+    print_line(fs::relative(file, project.root).string() + "  " +
+               (listed.problem.empty() ? std::string(record::name(listed.run.state)) +
+                                             (listed.words.empty() ? "" : "  " + listed.words)
+                                       : listed.problem));
   }
   if (options.json) {
     print(json.dump_pretty());
@@ -240,17 +239,17 @@ int list_command(const Options& options) {
 
 int show_command(const Options& options) {
   const record::RunRecord run = store::read_run(named_run(options.words.front()).string());
-  print("run       " + run.run_id + (run.exploratory ? " (exploratory)" : "") + "\n");
-  print("manifest  " + run.manifest.id + ": " + run.manifest.hypothesis + "\n");
-  print("state     " + std::string(record::name(run.state)) +
-        (run.state_text.empty() ? "" : ": " + run.state_text) +
-        (run.resumed > 0 ? "; resumed " + std::to_string(run.resumed) + " times" : "") + "\n");
-  print("time      " + run.started_utc + " to " +
-        (run.finished_utc.empty() ? "(no end)" : run.finished_utc) + "\n");
-  print("lock      " + (run.exploratory ? "none" : run.registration.lock_digest) + "\n");
-  print("head      " + run.head_digest + "\n");
+  print_line("run       " + run.run_id + (run.exploratory ? " (exploratory)" : ""));
+  print_line("manifest  " + run.manifest.id + ": " + run.manifest.hypothesis);
+  print_line("state     " + std::string(record::name(run.state)) +
+             (run.state_text.empty() ? "" : ": " + run.state_text) +
+             (run.resumed > 0 ? "; resumed " + std::to_string(run.resumed) + " times" : ""));
+  print_line("time      " + run.started_utc + " to " +
+             (run.finished_utc.empty() ? "(no end)" : run.finished_utc));
+  print_line("lock      " + (run.exploratory ? "none" : run.registration.lock_digest));
+  print_line("head      " + run.head_digest);
   for (const auto& binding : run.bindings) {
-    print("binding   " + binding.name + " " + binding.value + "\n");
+    print_line("binding   " + binding.name + " " + binding.value);
   }
   print_counts(run);
   print_doubts(run);
@@ -265,9 +264,18 @@ void require_there(const std::string& option, const std::string& path) {
   }
 }
 
+// A fault of what the reader brought is no fault of the evidence.
+void require_file(const std::string& option, const std::string& path) {
+  require_there(option, path);
+  std::error_code ignored;
+  if (!path.empty() && !fs::is_regular_file(path, ignored)) {
+    throw Error(ErrorCode::kBadInput, option + " " + path, "is no file; name the file you kept");
+  }
+}
+
 int verify_command(const Options& options) {
-  require_there("--anchor", options.anchor);
-  require_there("--ca", options.ca);
+  require_file("--anchor", options.anchor);
+  require_file("--ca", options.ca);
   require_there("--mirror", options.mirror);
   const fs::path file = chosen_run(options);
   std::error_code ignored;
@@ -279,13 +287,13 @@ int verify_command(const Options& options) {
       verify_file(file, project, {options.ca, options.anchor, options.mirror});
   for (const auto& check : found.checks) {
     const std::string outcome(evidence::name(check.outcome));
-    print("  " + outcome + std::string(10 - outcome.size(), ' ') + check.name +
-          (check.detail.empty() ? "" : ": " + check.detail) + "\n");
+    print_line("  " + outcome + std::string(10 - outcome.size(), ' ') + check.name +
+               (check.detail.empty() ? "" : ": " + check.detail));
   }
   if (found.ending == evidence::Ending::kBroken) {
     throw Error(ErrorCode::kEvidence, file.string(), found.sentence);
   }
-  print(found.sentence + "\n");
+  print_line(found.sentence);
   return kDone;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "harness/manifest/parts.h"
 
 namespace abba::manifest {
@@ -119,6 +120,9 @@ std::vector<DiffRow> diff(const record::Manifest& manifest, const record::Worker
 
 std::string table(const std::vector<DiffRow>& rows) {
   std::vector<DiffRow> sorted = rows;
+  for (DiffRow& row : sorted) {  // a row is one line, whatever a manifest or a worker says
+    for (std::string* field : {&row.name, &row.a, &row.b}) *field = base::clean_utf8(*field);
+  }
   std::stable_partition(sorted.begin(), sorted.end(),
                         [](const DiffRow& row) { return row.differs(); });
   std::size_t name_width = 4;

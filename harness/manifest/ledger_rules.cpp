@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "harness/manifest/ledger.h"
 #include "harness/record/names.h"
 
@@ -194,12 +195,16 @@ std::string graph(const LedgerReading& ledger) {
     text += short_digest(event.digest) + "  " + event.utc + "  lock " +
             short_digest(event.lock_digest) + "  " + std::string(record::name(event.kind));
     const std::string id = event.details.text_or_empty("manifest");
-    if (!id.empty()) text += " " + id;
+    if (!id.empty()) text += " " + base::clean_utf8(id);
     text += parents.empty() ? "  (first)" : "  after " + base::join(parents, ", ");
     text += "\n";
   }
-  for (const AcknowledgedLoss& loss : ledger.losses) text += "- " + manifest::text(loss) + "\n";
-  for (const std::string& problem : ledger.problems) text += "! " + problem + "\n";
+  for (const AcknowledgedLoss& loss : ledger.losses) {
+    text += "- " + base::clean_utf8(manifest::text(loss)) + "\n";
+  }
+  for (const std::string& problem : ledger.problems) {
+    text += "! " + base::clean_utf8(problem) + "\n";
+  }
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "harness/manifest/canonical.h"
 #include "harness/manifest/parts.h"
 
@@ -83,9 +84,14 @@ std::string text(const Mistake& mistake) {
 std::string text(const std::vector<Mistake>& mistakes) {
   std::vector<std::string> lines;
   lines.reserve(mistakes.size());
-  for (const Mistake& mistake : mistakes) lines.push_back(text(mistake));
+  for (const Mistake& mistake : mistakes) lines.push_back(base::clean_utf8(text(mistake)));
   return base::join(lines, "\n");
 }
+
+MistakesError::MistakesError(const std::string& path, const std::vector<Mistake>& mistakes)
+    : base::Error(base::ErrorCode::kBadInput, base::clean_utf8(path),
+                  std::to_string(mistakes.size()) +
+                      (mistakes.size() == 1 ? " mistake:\n" : " mistakes:\n") + text(mistakes)) {}
 
 ParseResult parse_text(std::string_view source, const std::string& path) {
   ParseResult result;
@@ -119,10 +125,7 @@ ParseResult parse_file(const std::string& path) {
 record::Manifest parse_file_or_throw(const std::string& path) {
   ParseResult result = parse_file(path);
   if (!result.ok()) {
-    throw base::Error(base::ErrorCode::kBadInput, path,
-                      std::to_string(result.mistakes.size()) +
-                          (result.mistakes.size() == 1 ? " mistake:\n" : " mistakes:\n") +
-                          text(result.mistakes));
+    throw MistakesError(path, result.mistakes);
   }
   return std::move(*result.manifest);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "harness/record/manifest.h"
 
 namespace abba::manifest {
@@ -25,8 +26,14 @@ struct Mistake {
 
 // "/protocol/passes: found 0, accepted is a whole number from 1 to 1000".
 std::string text(const Mistake& mistake);
-// All of them, one a line.
+// All of them, one a line, whatever the manifest holds.
 std::string text(const std::vector<Mistake>& mistakes);
+
+// The only error of several lines: a mistake each, below their count.
+class MistakesError : public base::Error {
+ public:
+  MistakesError(const std::string& path, const std::vector<Mistake>& mistakes);
+};
 
 struct ParseResult {
   std::optional<record::Manifest> manifest;  // set exactly if there are no mistakes
@@ -41,7 +48,7 @@ struct ParseResult {
 // Throws Error(kBadInput) only if the file cannot be read; everything in it is a Mistake.
 [[nodiscard]] ParseResult parse_file(const std::string& path);
 
-// The manifest, or Error(kBadInput, path, all mistakes).
+// The manifest, or MistakesError.
 record::Manifest parse_file_or_throw(const std::string& path);
 
 }  // namespace abba::manifest

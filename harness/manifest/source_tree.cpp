@@ -1,6 +1,7 @@
 #include "harness/manifest/source_tree.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <utility>
 
@@ -144,6 +145,21 @@ void add_untracked(const Project& project, const std::vector<std::string>& paths
   }
 }
 
+// Files that git was told not to look at (update-index --assume-unchanged or --skip-worktree): it
+// calls them unchanged whatever they hold, and they run all the same. `ls-files -v` marks the first
+// with a small letter, the second with an S.
+std::vector<std::string> unwatched_paths(const Project& project) {
+  std::vector<std::string> paths;
+  const CommandResult listed = git(project, {"ls-files", "-v", "-z"});
+  for (const std::string& line : base::split(listed.out, '\0')) {
+    if (line.size() > 2 &&
+        (std::islower(static_cast<unsigned char>(line[0])) != 0 || line[0] == 'S')) {
+      paths.push_back(line.substr(2));
+    }
+  }
+  return paths;
+}
+
 // The working tree: the index, corrected by what differs from it on disk.
 std::vector<TreeEntry> working_entries(const Project& project,
                                        const std::vector<std::string>& declared) {
@@ -151,7 +167,10 @@ std::vector<TreeEntry> working_entries(const Project& project,
       parse_entries(git(project, {"ls-files", "-s", "-z"}).out, 1, declared);
   std::vector<std::string> touched;
   const CommandResult changed = git(project, {"diff-files", "--name-only", "--relative", "-z"});
-  for (const std::string& path : base::split(changed.out, '\0')) {
+  std::vector<std::string> candidates = base::split(changed.out, '\0');
+  const std::vector<std::string> unwatched = unwatched_paths(project);
+  candidates.insert(candidates.end(), unwatched.begin(), unwatched.end());
+  for (const std::string& path : candidates) {
     if (!path.empty() && counts(path, declared)) touched.push_back(path);
   }
   const std::map<std::string, std::string> blobs = changed_blobs(project, touched);

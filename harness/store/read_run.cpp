@@ -87,6 +87,9 @@ void add_later_members(const Json& expanded, Json& fields) {
 void read_declared(Database& database, RunRecord& run) {
   Json fields = document(database, "manifest_fields");
   const Json expanded = document(database, "manifest");
+  if (!fields.is_object()) {
+    malformed(database, "the document manifest_fields is no object");
+  }
   add_later_members(expanded, fields);
   fields.set("expanded", expanded);
   fields.set("path", private_text(database, "manifest/path"));

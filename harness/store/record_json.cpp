@@ -19,6 +19,8 @@ using base::Error;
 using base::ErrorCode;
 using base::Json;
 
+constexpr std::size_t kMostShown = 60;  // bytes of a value that an error names
+
 // --- record -> JSON
 
 template <typename T>
@@ -188,7 +190,8 @@ void decode(const Json& json, const std::string& where, T& value) {
   if constexpr (std::is_enum_v<T>) {
     const auto parsed = json.is_string() ? record::parse_name<T>(json.as_string()) : std::nullopt;
     if (!parsed) {
-      throw Error(ErrorCode::kBadInput, where, "has an unknown value " + json.dump());
+      throw Error(ErrorCode::kBadInput, where,
+                  "has an unknown value " + json.dump().substr(0, kMostShown));
     }
     value = *parsed;
   } else if constexpr (requires { decode_one(json, where, value); }) {

@@ -36,6 +36,10 @@ class BadInput(ProjectTest):
             (("verify", run, "--anchor", "none"), "--anchor none"),
             (("verify", run, "--ca", "none"), "--ca none"),
             (("verify", run, "--mirror", "none"), "--mirror none"),
+            (("verify", run, "--anchor", "manifests"), "--anchor manifests: is no file"),
+            (("verify", run, "--ca", "/dev/zero"), "--ca /dev/zero: is no file"),
+            *((command.split() + [""], "empty name") for command in
+              ("export", "show", "trace", "report", "verify", f"beside {run}")),
             (("report", run, "--json", "--html"), "excludes"),
             (("beside", run, run), "named twice"),
             (("try", "true", "true", "--passes", "99999999999999"), "1 to 1000"),
@@ -50,6 +54,16 @@ class BadInput(ProjectTest):
         self.assertIn("register", self.abba("--help").stdout)
         self.assertIn("complete -F", self.abba("completions", "bash").stdout)
         self.assertIn("N054", self.abba("explain").stdout)
+
+    def test_a_folder_that_is_gone(self):
+        gone = self.root / "gone"
+        for words in (("ledger",), ("list",), ("report",), ("doctor",), ("try", "true", "true")):
+            gone.mkdir()
+            done = subprocess.run(["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", ABBA, *words],
+                                  cwd=gone, text=True, capture_output=True, timeout=100)
+            self.assertEqual(done.returncode, 5, done)
+            self.assertEqual(done.stderr, "abba: this folder: No such file or directory; check "
+                             "that it is still there and its permissions\n")
 
     def test_engine_that_is_not_there(self):
         alone = self.root / "bin"

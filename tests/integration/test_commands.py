@@ -67,6 +67,15 @@ class Commands(LayaTest):
                     self.assertRegex(done.stderr, r"\Aabba-laya: [^\n]+\n\Z")
                     self.assertIn(f"`abba-laya {' '.join(command)} --help`", done.stderr)
 
+    def test_a_name_adds_no_line_and_commands_no_terminal(self):
+        name = "x\x1b[31m\x9b2J\nready: 1 model"
+        for words, code in [(("decide", name, "state", "--noul", "?"), 2),
+                            (("checkpoint", "inspect", name), 2), (("doctor", name), 2),
+                            (("checkpoint", "verify", name), 7), ((name,), 2)]:
+            with self.subTest(words=words):
+                said = self.laya(*words, exit_code=code).stderr
+                self.assertRegex(said, r"\A(abba-laya: (?!ready)[^\n\x1b\x9b]+\n)+\Z")
+
     def test_what_a_command_would_not_use_is_refused(self):
         decide = ("decide", "folder", "--requests", "lines.jsonl")
         for words, expected in [

@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from project import ENVIRONMENT, SAXPY, SLEEPY, ProjectTest, saxpy_manifest, sleepy_manifest
+from project import ABBA, ENVIRONMENT, SAXPY, SLEEPY, ProjectTest, saxpy_manifest, sleepy_manifest
 
 SHORT = {"preset": "two-pass", "load": "expected", "on_taint": "keep",
          "slot": {"warmup": 1, "requests": 3}}
@@ -125,6 +125,40 @@ class Registration(ProjectTest):
         self.assertIn("argument/A/worker.py", self.abba("run", path, exit_code=3).stderr)
         script.write_bytes(before)
         self.abba("run", "--quiet", path)
+
+    def project_with_a_helper(self):
+        helper = self.root / "helper.py"
+        helper.write_text("SCALE = 1\n")
+        self.commit_all()
+        path = self.write(saxpy_manifest([SAXPY]))
+        self.abba("register", path)
+        return path, helper
+
+    def test_what_git_was_told_not_to_look_at_is_frozen(self):
+        path, helper = self.project_with_a_helper()
+        for flag in ("assume-unchanged", "skip-worktree"):
+            self.git("update-index", f"--{flag}", "helper.py")
+            self.abba("preflight", path)
+            helper.write_text("SCALE = 2\n")
+            self.assertEqual(self.git("diff-files", "--name-only"), "")  # git sees nothing
+            self.assertIn("(helper.py)", self.abba("run", path, exit_code=3).stderr, flag)
+            helper.write_text("SCALE = 1\n")
+            self.abba("preflight", path)
+            self.git("update-index", f"--no-{flag}", "helper.py")
+
+    def test_git_is_asked_about_the_project_and_no_other(self):
+        path, helper = self.project_with_a_helper()
+        other = self.root.parent / (self.root.name + "-other")
+        shutil.copytree(self.root, other)
+        self.addCleanup(shutil.rmtree, other, ignore_errors=True)
+        helper.write_text("SCALE = 2\n")
+        for variables in ({"GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(other)},
+                          {"GIT_DIR": "/dev/null"}):  # as a hook of another repository leaves them
+            done = subprocess.run([ABBA, "run", str(path)], cwd=self.root, text=True,
+                                  env=dict(ENVIRONMENT, **variables), capture_output=True,
+                                  timeout=100)
+            self.assertEqual(done.returncode, 3, done)
+            self.assertIn("(helper.py)", done.stderr)
 
     def test_declared_sources_exist_and_count_whatever_git_knows(self):
         (self.root / "src").mkdir()

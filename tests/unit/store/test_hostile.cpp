@@ -126,6 +126,39 @@ TEST_F(Hostile, WrongWordsAndDanglingRowsAreRefused) {
 }
 
 // Whatever bytes change, reading ends with a record or one sentence.
+TEST_F(Hostile, DocumentsOfAnotherShapeAreRefused) {
+  Database database(path_, Database::Mode::kRead);
+  std::vector<std::string> names;
+  Statement rows = database.prepare("SELECT DISTINCT name FROM document");
+  while (rows.step()) names.push_back(rows.text(0));
+  ASSERT_GT(names.size(), 5U);
+  for (const std::string& name : names) {
+    for (const char* text : {"[]", "null", "1", "\"x\"", "{}", "[{}]", "1e999"}) {
+      const std::string copy = with("shape.sqlite", bytes_);
+      {
+        Database other(copy, Database::Mode::kWrite);
+        Statement change = other.prepare("UPDATE document SET text = ? WHERE name = ?");
+        change.bind(0, std::string_view(text));
+        change.bind(1, std::string_view(name));
+        change.step();
+      }
+      const std::string said = refusal(copy);  // an abort would end the test here
+      EXPECT_THAT(said, ::testing::Not(HasSubstr("exception"))) << name << " " << text;
+      if (name == "manifest_fields" && std::string_view(text) != "{}") {
+        EXPECT_NE(said, "") << text;  // members may lack: older files have fewer
+      }
+    }
+  }
+}
+
+TEST_F(Hostile, AValueThatAnErrorNamesIsCutShort) {
+  edit("UPDATE document SET text = json_set(text, '$.protocol.load', '" +
+       std::string(100'000, 'x') + "') WHERE name = 'manifest_fields'");
+  const std::string said = refusal(path_);
+  EXPECT_THAT(said, HasSubstr("unknown value"));
+  EXPECT_LT(said.size(), 200U);
+}
+
 TEST_F(Hostile, RandomDamageNeverDoesMore) {
   base::Random random(3);
   int refused = 0;
