@@ -98,18 +98,23 @@ class Verification {
   void losses(const manifest::LedgerReading& ledger) {
     for (const manifest::AcknowledgedLoss& loss : ledger.losses) {
       not_done("ledger", manifest::text(loss));
-      losses_ += "; the ledger's " + manifest::text(loss);
+      reservations_ += "; the ledger's " + manifest::text(loss);
     }
+  }
+
+  void verdicts_open(const std::string& why) {
+    not_done("verdicts", why);
+    reservations_ += "; no verdict was recomputed";
   }
 
   void verdicts() {
     const auto stored = store::read_analysis(path_);
     if (!stored) {
-      not_done("verdicts", "the run stored none");
+      verdicts_open("the run stored none");
       return;
     }
     if (run_.state == record::RunState::kRunning) {  // it went on and has no end again
-      not_done("verdicts", "those stored are of an end after which the run went on");
+      verdicts_open("those stored are of an end after which the run went on");
       return;
     }
     store::Database database = store::open_run(path_, {.check = false});
@@ -123,12 +128,12 @@ class Verification {
               run_.analysis_version,
           "");
     } else if (!options_.analyze) {
-      not_done("verdicts", "nothing at hand to recompute them with");
+      verdicts_open("nothing at hand to recompute them with");
     } else {
       const record::Analysis recomputed = options_.analyze(run_);
       if (recomputed.version != stored->version) {
-        not_done("verdicts", "the run names analysis version " + stored->version +
-                                 ", this abba has " + recomputed.version);
+        verdicts_open("the run names analysis version " + stored->version + ", this abba has " +
+                      recomputed.version);
       } else {
         add("verdicts", check_verdicts(*stored, recomputed), "recomputed from the samples");
       }
@@ -148,12 +153,12 @@ class Verification {
       if (!run_.registration.exploratory() && anchor.lock_digest == run_.registration.lock_digest &&
           anchor.utc < run_.started_utc) {
         result_.ending = Ending::kAnchored;
-        result_.sentence = "anchored before the first slot by " + anchor.where + losses_;
+        result_.sentence = "anchored before the first slot by " + anchor.where + reservations_;
         return;
       }
     }
     result_.ending = Ending::kConsistent;
-    result_.sentence = "internally consistent, not anchored" + losses_;
+    result_.sentence = "internally consistent, not anchored" + reservations_;
   }
 
   std::string path_;
@@ -162,7 +167,7 @@ class Verification {
   record::RunRecord run_;
   std::vector<std::string> chain_digests_;
   std::vector<Anchor> anchors_;
-  std::string losses_;  // of ledger events, for the sentence
+  std::string reservations_;  // lost ledger events, verdicts not recomputed: for the sentence
   bool file_read_ = false;
 };
 

@@ -29,10 +29,6 @@ Spec with_effect(double effect) {
   return spec;
 }
 
-void truncate(RunRecord& run, std::size_t passes) {
-  run.passes.resize(passes);
-}
-
 TEST(Verdict, a_clear_gain_is_improved_with_the_interval_that_decided) {
   Spec spec = with_effect(-0.05);
   spec.at_least = 0.02;
@@ -244,54 +240,6 @@ TEST(Properties, words_and_intervals_need_no_description_of_requests) {
   EXPECT_EQ(analyze(run, {.describes_requests = false}).verdicts[0].reason,
             analyze(run).verdicts[0].reason)
       << "this rule reads the means";
-}
-
-TEST(Looks, an_early_decision_stops_the_run_and_says_that_it_is_too_large) {
-  RunRecord run = make_run(with_effect(-0.05));
-  truncate(run, 5);
-  EXPECT_FALSE(stop_at_look(run));
-  run = make_run(with_effect(-0.05));
-  truncate(run, 6);
-  const LookDecision decision = decide_at_look(run);
-  EXPECT_TRUE(decision.stop && decision.is_look && !decision.last_look) << decision.why;
-  const Analysis analysis = analyze(run);
-  EXPECT_TRUE(analysis.stopped_early);
-  EXPECT_TRUE(has_note(analysis, "N018"));
-  EXPECT_EQ(analysis.verdicts[0].word, Word::kImproved);
-}
-
-TEST(Looks, one_open_primary_workload_keeps_the_run_going_a_secondary_one_does_not) {
-  Spec spec = with_effect(-0.05);
-  spec.harm_limit.reset();
-  RunRecord run = make_run(spec);
-  truncate(run, 6);
-  Spec null = spec;
-  null.effect = 0;
-  RunRecord other = make_run(null);
-  for (std::size_t p = 0; p < run.passes.size(); ++p) {
-    for (std::size_t b = 0; b < run.passes[p].blocks.size(); ++b) {
-      if (run.passes[p].blocks[b].workload == "large") {
-        run.passes[p].blocks[b] = other.passes[p].blocks[b];
-      }
-    }
-  }
-  EXPECT_FALSE(stop_at_look(run));
-  run.manifest.success.primary = {"small"};
-  EXPECT_TRUE(stop_at_look(run));
-}
-
-TEST(Looks, between_looks_and_below_six_passes_nothing_is_concluded) {
-  RunRecord run = make_run(with_effect(-0.05));
-  truncate(run, 8);
-  Analysis analysis = analyze(run);
-  EXPECT_EQ(analysis.verdicts[0].word, Word::kInvalid);
-  EXPECT_TRUE(has_note(analysis, "N002"));
-  truncate(run, 5);
-  analysis = analyze(run);
-  EXPECT_EQ(analysis.verdicts[0].word, Word::kInvalid);
-  EXPECT_TRUE(has_note(analysis, "N001"));
-  EXPECT_FALSE(analysis.verdicts[0].deciding.estimable());
-  EXPECT_LT(analysis.verdicts[0].p_difference, 0);
 }
 
 TEST(SmallPlans, quick_and_exploratory_runs_have_words_of_their_own) {
