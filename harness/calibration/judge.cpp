@@ -25,6 +25,7 @@ constexpr int kFewestMisses = 4;
 constexpr int kMostMisses = 16;
 constexpr int kMostFalseDirections = 7;
 constexpr double kClockDrop = 0.05;
+constexpr double kRounding = 1e-9;  // 0.9 of 20 runs is 18, whatever the product of doubles
 
 // The run as it was after its first `count` passes that count.
 RunRecord first_passes(const RunRecord& run, int count) {
@@ -195,9 +196,8 @@ void check_series(const StoredSeries& stored, const SeriesResult& seen, const Eq
                              "drawn runs with a hidden delay said improved or regressed: the test "
                              "of false verdicts can fail",
                              broken, kVerdicts, 1, kVerdicts});
-  } else if (series.least_found > 0) {
-    // Of the runs there are, the share that the plan asks for.
-    const int least = (series.least_found * seen.runs + series.runs - 1) / series.runs;
+  } else if (series.share_found > 0) {
+    const int least = static_cast<int>(std::ceil(series.share_found * seen.runs - kRounding));
     result.checks.push_back({series.name, "runs found it (" + series.what + ")", seen.found,
                              seen.runs, least, seen.runs});
   }

@@ -109,7 +109,7 @@ std::vector<Series> all_series(const SeriesOptions& options, const Request& requ
                                   100 * options.effect));
   }
   std::vector<Series> all = {equal_series(options), spin_series(options, options.effect, 1)};
-  all.back().least_found = static_cast<int>(std::ceil(kDetection * all.back().runs));
+  all.back().share_found = kDetection;
   for (const double other : kSpins) {
     if (other != options.effect) {
       all.push_back(spin_series(options, other, 3));
@@ -122,7 +122,7 @@ std::vector<Series> all_series(const SeriesOptions& options, const Request& requ
   constant.effect = options.harm_limit;
   constant.inject_b = delay(options.harm_limit * request.median_ns);
   constant.runs = fewer(options, 5, 1);
-  constant.least_found = constant.runs;
+  constant.share_found = 1;
   all.push_back(constant);
   all.push_back(one_position(options, request));
   all.push_back(drift(options, request));
@@ -133,7 +133,7 @@ std::vector<Series> all_series(const SeriesOptions& options, const Request& requ
   hidden.effect = 2 * options.harm_limit;
   hidden.inject_b = delay(2 * options.harm_limit * request.median_ns);
   hidden.runs = fewer(options, 10, 1);
-  hidden.least_found = 0;
+  hidden.share_found = 0;
   all.push_back(hidden);
   return all;
 }

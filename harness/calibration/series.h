@@ -26,7 +26,7 @@ struct Series {
   base::Json inject_b;
   double effect = 0;  // true B/A - 1
   int runs = 0;
-  int least_found = 0;  // of `runs`, for the calibration to hold; 0 = only told
+  double share_found = 0;  // of the runs there are, for the calibration to hold; 0 = only told
 };
 
 // What the first A/A run tells about one request, which absolute delays are made of.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "harness/calibration/judge.h"
 #include "harness/calibration/pass_pool.h"
@@ -65,6 +66,16 @@ TEST(Judge, an_honest_harness_holds) {
   EXPECT_EQ(result.check("hidden-delay")->count, 59);
   EXPECT_EQ(result.series.size(), 9U);
   EXPECT_NEAR(result.series[1].estimate, 0.02, 0.003);
+}
+
+// 12 runs of 14 planned: 10.8 rounds up to 11. Rounded up on the way too (13 of 14), it was 12.
+TEST(Judge, nine_tenths_of_the_runs_there_are_must_find_the_effect) {
+  auto stored = honest();
+  for (const auto& [planned, run, least] : {std::tuple(14, 12, 11), {20, 20, 18}, {8, 8, 8}}) {
+    stored[1].series.runs = planned;
+    stored[1].runs = runs(std::log1p(0.02), run, 5000);
+    EXPECT_EQ(judge_all(stored, kLooks, kHarmLimit).check("spin-2-percent")->least, least);
+  }
 }
 
 TEST(Judge, a_difference_between_equal_arms_breaks_the_test_of_false_verdicts) {

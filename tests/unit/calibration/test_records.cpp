@@ -108,10 +108,10 @@ TEST(Series, the_effect_asked_for_has_all_the_runs_and_must_be_found) {
   const auto all = all_series(with, {2e6, 100});
   EXPECT_EQ(all[1].name, "spin-0_5-percent");
   EXPECT_EQ(all[1].runs, 9);
-  EXPECT_EQ(all[1].least_found, 9);
+  EXPECT_EQ(all[1].share_found, 0.9);
   EXPECT_EQ(all[2].name, "spin-2-percent");
   EXPECT_EQ(all[2].runs, 3);
-  EXPECT_EQ(all[2].least_found, 0);
+  EXPECT_EQ(all[2].share_found, 0);
   ASSERT_EQ(all.size(), 9U);
   with.effect = 0.03;
   EXPECT_THROW((void)all_series(with, {2e6, 100}), base::Error);
