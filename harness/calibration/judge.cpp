@@ -25,7 +25,6 @@ constexpr int kFewestMisses = 4;
 constexpr int kMostMisses = 16;
 constexpr int kMostFalseDirections = 7;
 constexpr double kClockDrop = 0.05;
-constexpr double kRounding = 1e-9;  // 0.9 of 20 runs is 18, whatever the product of doubles
 
 // The run as it was after its first `count` passes that count.
 RunRecord first_passes(const RunRecord& run, int count) {
@@ -184,7 +183,7 @@ SeriesResult summarize(const StoredSeries& stored, const std::vector<int>& looks
 void check_series(const StoredSeries& stored, const SeriesResult& seen, const EqualRuns& equal,
                   Result& result) {
   const Series& series = stored.series;
-  if (stored.runs.empty()) {
+  if (stored.runs.empty() && series.share_found == 0) {
     return;
   }
   if (series.role == Role::kAveragesOut) {
@@ -197,9 +196,10 @@ void check_series(const StoredSeries& stored, const SeriesResult& seen, const Eq
                              "of false verdicts can fail",
                              broken, kVerdicts, 1, kVerdicts});
   } else if (series.share_found > 0) {
-    const int least = static_cast<int>(std::ceil(series.share_found * seen.runs - kRounding));
+    // At least one: what was never run was not found.
+    const int least = std::max(1, static_cast<int>(std::ceil(series.share_found * seen.runs)));
     result.checks.push_back({series.name, "runs found it (" + series.what + ")", seen.found,
-                             seen.runs, least, seen.runs});
+                             seen.runs, least, std::max(least, seen.runs)});
   }
 }
 

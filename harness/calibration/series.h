@@ -56,7 +56,9 @@ inline constexpr std::array<double, 4> kSpins = {0.02, 0.01, 0.005, 0.0025};
 [[nodiscard]] Series equal_series(const SeriesOptions& options);
 
 // `base` (a manifest as JSON, of equal arms) as the manifest of one series. The A/A series has one
-// look, at its end, so that every one of its runs holds all passes.
+// look, at its end, so that every one of its runs holds all passes; so has the hidden delay. A
+// known effect is judged by its direction and claims `faster`, so that no look ends it as
+// equivalent.
 [[nodiscard]] base::Json manifest_of(const base::Json& base, const Series& series, int passes);
 
 }  // namespace abba::calibration

@@ -35,7 +35,7 @@ using calibration::StoredSeries;
 record::Manifest parsed(const Json& json, const std::string& where) {
   const auto result = manifest::parse_text(json.dump_pretty(), "");
   if (!result.ok()) {
-    throw Error(ErrorCode::kBadInput, where, manifest::text(result.mistakes));
+    throw manifest::MistakesError(where, result.mistakes);
   }
   return *result.manifest;
 }

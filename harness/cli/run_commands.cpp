@@ -99,7 +99,7 @@ int try_command(const Options& options) {
   execution.manifest_text = declared.dump_pretty();
   const auto parsed = manifest::parse_text(execution.manifest_text, "");
   if (!parsed.ok()) {
-    throw Error(ErrorCode::kBadInput, "try", manifest::text(parsed.mistakes));
+    throw manifest::MistakesError("try", parsed.mistakes);
   }
   execution.loaded.manifest = *parsed.manifest;
   execution.loaded.project = manifest::find_project(std::filesystem::current_path());

@@ -78,6 +78,12 @@ TEST(Judge, nine_tenths_of_the_runs_there_are_must_find_the_effect) {
   }
 }
 
+TEST(Judge, an_effect_that_was_never_run_was_not_found) {
+  auto stored = honest();
+  stored[1].runs.clear();
+  EXPECT_FALSE(judge_all(stored, kLooks, kHarmLimit).holds());
+}
+
 TEST(Judge, a_difference_between_equal_arms_breaks_the_test_of_false_verdicts) {
   auto stored = honest();
   stored[0].runs = runs(0.03, 10, 900);

@@ -125,8 +125,8 @@ TEST_F(Hostile, WrongWordsAndDanglingRowsAreRefused) {
   EXPECT_THAT(refusal(path_), HasSubstr("is not there"));
 }
 
-// Whatever bytes change, reading ends with a record or one sentence.
-TEST_F(Hostile, DocumentsOfAnotherShapeAreRefused) {
+// Each is read or refused in one sentence; manifest_fields must be refused.
+TEST_F(Hostile, DocumentsOfAnotherShapeAreReadOrRefused) {
   Database database(path_, Database::Mode::kRead);
   std::vector<std::string> names;
   Statement rows = database.prepare("SELECT DISTINCT name FROM document");
@@ -159,6 +159,7 @@ TEST_F(Hostile, AValueThatAnErrorNamesIsCutShort) {
   EXPECT_LT(said.size(), 200U);
 }
 
+// Whatever bytes change, reading ends with a record or one sentence.
 TEST_F(Hostile, RandomDamageNeverDoesMore) {
   base::Random random(3);
   int refused = 0;
