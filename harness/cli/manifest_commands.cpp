@@ -177,7 +177,7 @@ int register_command(const Options& options) {
   print((registered.existed ? "registered before: " : "registered: ") +
         record::short_digest(lock.lock_digest) + " " + registered.lock_file + "\n");
   for (const auto& note : registered.notes) {
-    print("note: " + note + "\n");
+    print_line("note: " + note);
   }
   if (!options.anchor.empty()) {
     anchor(loaded, lock, request);
@@ -201,10 +201,10 @@ int preflight_command(const Options& options) {
                                 options.require == "cuda"};
   const run::Preflight found = run::preflight(in, *probe);
   for (const auto& row : found.rows) {
-    print((row.passed ? "  ok    " : "  FAIL  ") + row.name + ": " + row.text + "\n");
+    print_line((row.passed ? "  ok    " : "  FAIL  ") + row.name + ": " + row.text);
   }
   for (const auto& note : found.notes) {
-    print("  note  " + note.code + " " + note.text + "\n");
+    print_line("  note  " + note.code + " " + note.text);
   }
   found.require();
   return kDone;
@@ -214,8 +214,8 @@ int build_command(const Options& options) {
   const Loaded loaded = load_manifest(options.manifest);
   for (const std::string arm : {"A", "B"}) {
     const auto command = run::arm_command(loaded.manifest, arm, loaded.project, command_sources());
-    print(arm + ": " + base::join(command.argv, " ") +
-          (command.tree.empty() ? " (nothing to build)" : " (tree " + command.tree + ")") + "\n");
+    print_line(arm + ": " + base::join(command.argv, " ") +
+               (command.tree.empty() ? " (nothing to build)" : " (tree " + command.tree + ")"));
   }
   return kDone;
 }
